@@ -1,0 +1,1 @@
+"""What device code is in this file?"""

@@ -1,0 +1,1 @@
+"""The four layers and the extensions: facts in, findings out."""

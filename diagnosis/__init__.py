@@ -1,0 +1,1 @@
+"""What does this error mean, and who caused it?"""

@@ -1,0 +1,1 @@
+"""Dated facts about the world, each with its source."""

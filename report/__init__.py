@@ -1,0 +1,1 @@
+"""Verdicts to words: banner, text, JSON."""

@@ -85,7 +85,7 @@ class Witness:
             position = self.log.position()
             records = self.log.read_since(self._position)
             self._position = position
-            return self._keep(self._from_record(record) for record in records if record.kernel or record.isa)
+            return self._keep(self._from_record(record) for record in records if _is_whole(record))
 
     def _look_at_pending(self) -> tuple[WitnessedFailure, ...]:
         waiting = self._pending.look()
@@ -115,3 +115,8 @@ class Witness:
         new = tuple(failures)
         self.seen += new
         return new
+
+
+def _is_whole(record: DriverRecord) -> bool:
+    """Not the beginning or the end of another thread's call that was being written down."""
+    return record.kernel is not None or (record.isa is not None and record.code is not None)

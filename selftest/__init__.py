@@ -1,0 +1,1 @@
+"""Prove it by launching: real operations, traced or in a child process."""

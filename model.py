@@ -265,7 +265,7 @@ class Environment:
     distributions: Mapping[str, Distribution] = field(default_factory=dict)
     libraries: tuple[Library, ...] = ()
     switches: Mapping[str, str] = field(default_factory=dict)
-    uses: tuple[Use, ...] = ()
+    uses: tuple[Use, ...] | None = None  # None: not known (no running host was asked)
     node_packs: tuple[str, ...] = ()
     obstacles: tuple[Obstacle, ...] = ()
     warnings: tuple[Text, ...] = ()  # facts with a finding of their own (two torches on the path ...)

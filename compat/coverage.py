@@ -1,8 +1,9 @@
 """How much of a library's device code fits a device?
 
 A device needs, per container, some image that fits. Three kinds of container that do not fit are
-no gap: code for another vendor; containers holding only `a`/`f` images; and a narrower list of
-newer architectures beside a broad list that fits (kernels which the library picks by device).
+no gap: code for another vendor; containers holding only `a`/`f` images; and, beside a broad list
+that fits, a single architecture or a narrower list of newer ones (kernels which the library picks
+by device: torch 2.14 has one container of sm_89 alone beside 475 broad ones).
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ def _gaps(code: DeviceCode, gpu: Gpu, fitting: list[Container], failing: list[Co
     if not fitting:
         return set(failing)  # nothing fits, so nothing takes over
     gaps = {c for c in failing if not _only_specific(c)}
-    narrow = {c for c in gaps if _narrower_and_newer(c, gpu, fitting)}
+    narrow = {c for c in gaps if _narrow(c, gpu, fitting)}
     # A narrow list is a special case only while the broad one is the rule.
     if sum(code.containers[c] for c in narrow) <= sum(code.containers[c] for c in fitting):
         gaps -= narrow
@@ -72,10 +73,10 @@ def _only_specific(container: Container) -> bool:
     return all(isinstance(i.arch, Arch) and i.arch.suffix for i in container)
 
 
-def _narrower_and_newer(container: Container, gpu: Gpu, fitting: list[Container]) -> bool:
+def _narrow(container: Container, gpu: Gpu, fitting: list[Container]) -> bool:
     numbers = _numbers(container)
     device = gpu.compute_capability
-    if device is None or not numbers or min(numbers) <= device.number:
+    if device is None or not numbers or (len(numbers) > 1 and min(numbers) <= device.number):
         return False
     return any(len(numbers) < len(_numbers(broad)) for broad in fitting)
 

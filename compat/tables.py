@@ -9,6 +9,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from ..model import ComputeCapability
+
 Version = tuple[int, int]
 
 
@@ -106,3 +108,14 @@ def toolkit_knows(number: int, toolkit: str | None) -> bool | None:
         return None
     first, last = span
     return version >= first and (last is None or version <= last)
+
+
+def toolkit_serves(device: ComputeCapability, toolkit: str | None) -> bool | None:
+    """Whether a CUDA toolkit makes machine code that this device runs: its own or a lower minor's.
+
+    None where the table knows nothing of the device's major, or no toolkit is named.
+    """
+    number = tables().renamed.get(device.number, device.number)
+    same = [n for n in tables().toolkits if n // 10 == number // 10 and n <= number]
+    answers = [toolkit_knows(n, toolkit) for n in same]
+    return None if not answers or None in answers else True in answers

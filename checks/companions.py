@@ -1,0 +1,61 @@
+"""Do torchvision and torchaudio belong to the installed torch?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from packaging.version import InvalidVersion, Version
+
+from ..knowledge.torch_builds import companion_versions
+from ..model import Basis, Finding, Fix, Severity, Subject, Text
+from .facts import Facts
+
+FW007 = "FW007"  # a companion of another build
+
+_COMPANIONS: Final = ("torchvision", "torchaudio")
+
+
+def companion_findings(facts: Facts) -> Iterator[Finding]:
+    """A companion made for another torch release, or for another CUDA tag, does not load or lacks its kernels."""
+    env = facts.environment
+    if env.torch is None:
+        return
+    torch = _version(env.torch.version)
+    for name in _COMPANIONS:
+        installed = env.distributions.get(name)
+        companion = _version(installed.version) if installed else None
+        if installed is None or companion is None or torch is None:
+            continue
+        pinned = companion_versions(torch.public, name)
+        other_tag = _cuda_tag(torch) and _cuda_tag(companion) and _cuda_tag(torch) != _cuda_tag(companion)
+        cpu_only = _cuda_tag(torch).startswith("cu") and companion.local == "cpu"
+        if other_tag or cpu_only:
+            message = Text("FW007.tag", name=name, version=installed.version, torch=env.torch.version)
+        elif pinned and companion.public not in pinned:
+            message = Text(
+                "FW007.release", name=name, version=installed.version, torch=env.torch.version, pinned=tuple(pinned)
+            )
+        else:
+            continue
+        yield Finding(
+            FW007,
+            Severity.WARNING,
+            message,
+            Subject(name, installed.version),
+            basis=Basis.KNOWN,
+            fixes=(Fix(Text("FW007.fix", name=name), Text("FW007.why")),),
+        )
+
+
+def _version(text: str) -> Version | None:
+    try:
+        return Version(text)
+    except InvalidVersion:
+        return None
+
+
+def _cuda_tag(version: Version) -> str:
+    """"cu128", "rocm6.4", or "" where the version does not say."""
+    local = version.local or ""
+    return local if local.startswith(("cu", "rocm")) else ""

@@ -1,0 +1,99 @@
+"""The `archcov` command: verbs, shared options, exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import locale
+import os
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Final, NoReturn
+
+from . import __version__
+from .commands import builds, check, demo, explain, gpus, report, scan
+from .commands.console import CANNOT_LOOK, USAGE, Console, utf8, wants_colour
+from .errors import ArchcovError, CannotLook, UsageError
+from .report.words import LANGUAGES, language
+
+VERBS: Final[dict[str, ModuleType]] = {
+    "check": check,
+    "scan": scan,
+    "explain": explain,
+    "gpus": gpus,
+    "builds": builds,
+    "report": report,
+    "demo": demo,
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse with the usage fault as an exception, so that one place prints it."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{self.prog}: {message}\n{self.format_usage().strip()}")
+
+
+def _shared() -> argparse.ArgumentParser:
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--json", action="store_true", help="exactly one JSON document on standard output")
+    shared.add_argument("--lang", choices=LANGUAGES, default=None, help="language of the text (default: the system's)")
+    shared.add_argument("--color", choices=("auto", "always", "never"), default="auto")
+    shared.add_argument("--state", metavar="DIR", help="where choices and records lie (default: the host's user folder)")
+    return shared
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = _Parser(prog="archcov", description="Does every compiled part of this environment have code for your GPU?")
+    top.add_argument("--version", action="version", version=f"archcov {__version__}")
+    verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
+    for name, module in VERBS.items():
+        verb = verbs.add_parser(name, help=module.HELP, description=module.HELP, parents=[_shared()])
+        module.configure(verb)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb; returns the exit code and never shows a traceback for a user's mistake."""
+    for stream in (sys.stdout, sys.stderr):
+        utf8(stream)
+    console = Console()
+    try:
+        args = parser().parse_args(argv)
+        console = Console(
+            lang=args.lang or language(system_language()),
+            json=args.json,
+            colour=not args.json and wants_colour(args.color, sys.stdout),
+        )
+        return int(VERBS[args.verb].run(args, console))
+    except CannotLook as fault:
+        console.note(f"archcov: {fault}")
+        return CANNOT_LOOK
+    except UsageError as fault:
+        console.note(f"archcov: {fault}" if not str(fault).startswith("archcov") else str(fault))
+        return USAGE
+    except ArchcovError as fault:
+        console.note(f"archcov: {fault}")
+        return USAGE
+    except BrokenPipeError:  # `archcov … | head`
+        sys.stdout = None  # type: ignore[assignment]
+        return 0
+    except KeyboardInterrupt:
+        console.note("archcov: interrupted")
+        return 130
+
+
+def system_language() -> str | None:
+    """The locale's name, from the environment first (as POSIX tools do), then from the system."""
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        if value := os.environ.get(name):
+            return value
+    try:
+        return locale.getlocale()[0]
+    except ValueError:
+        return None
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

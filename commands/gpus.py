@@ -1,0 +1,41 @@
+"""`archcov gpus`: which architecture has this card?"""
+
+from __future__ import annotations
+
+import argparse
+
+from ..knowledge.gpus import search
+from .console import OK, PROBLEM, Console
+
+HELP = "list cards and their compute capability or gfx target"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the verb."""
+    parser.add_argument("pattern", nargs="?", default="", metavar="PATTERN", help="part of a name, a compute capability or a gfx target")
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Exit 1 where nothing matches."""
+    rows = search(args.pattern)
+    if console.json:
+        console.document(
+            {
+                "schema": 1,
+                "gpus": [
+                    {
+                        "name": row.name,
+                        "vendor": row.vendor.value,
+                        "compute_capability": str(row.compute_capability) if row.compute_capability else None,
+                        "gfx": str(row.gfx) if row.gfx else None,
+                        "aliases": list(row.aliases),
+                        "source": row.source,
+                    }
+                    for row in rows
+                ],
+            }
+        )
+    else:
+        for row in rows:
+            console.say(f"{row.compute_capability or row.gfx or '?':<10} {row.name}")
+    return OK if rows else PROBLEM

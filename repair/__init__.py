@@ -1,0 +1,1 @@
+"""Verdict to next step: which build would serve, and how to get it."""

@@ -66,7 +66,7 @@ class Trace:
         self.operations = 0
         self.obstacle: Obstacle | None = None
         self._witness = Witness() if witness is None else witness
-        self._inner = (*_OURS, "<", *((torch_folder + os.sep,) if torch_folder else ()))
+        self._inner = (*_OURS, "<frozen", *((torch_folder + os.sep,) if torch_folder else ()))
         self._running: dict[int, list[str]] = {}
         self._lines: dict[int, list[str]] = {}
         stack = open_native_stack()

@@ -21,18 +21,20 @@ Child = Callable[..., Any]
 
 @pytest.fixture(scope="session")
 def stubs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Folders with a stand-in library: "driver", "old_driver", "runtime"."""
+    """Folders with a stand-in library: "driver", "old_driver", "runtime", "extension"."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if sys.platform != "linux" or compiler is None:
         pytest.skip("needs Linux and a C compiler for the stand-in driver library")
-    found = {}
+    found: dict[str, Path] = {}
     for name, library, flags in (
         ("driver", "libcuda.so.1", ()),
         ("old_driver", "libcuda.so.1", ("-DOLD",)),
         ("runtime", "libcudart.so.12", ("-DRUNTIME",)),
+        ("extension", "libextension.so", ("-DEXTENSION", "-l:libcuda.so.1")),
     ):
         folder = tmp_path_factory.mktemp(name)
-        command = [compiler, "-shared", "-fPIC", "-w", *flags, f"-Wl,-soname,{library}", "-o", library, str(SOURCE)]
+        where = [f"-Wl,-soname,{library}", *(f"-L{other}" for other in found.values())]
+        command = [compiler, "-shared", "-fPIC", "-w", "-o", library, str(SOURCE), *where, *flags]
         subprocess.run(command, cwd=folder, check=True)
         found[name] = folder
     return found
@@ -43,7 +45,10 @@ def child(stubs: dict[str, Path]) -> Child:
     """Run a piece of Python with a stand-in driver; it prints JSON, which is returned."""
 
     def run(code: str, driver: str = "driver") -> Any:
-        env = {**os.environ, "LD_LIBRARY_PATH": os.pathsep.join((str(stubs[driver]), str(stubs["runtime"])))}
+        env = {
+            **os.environ,
+            "LD_LIBRARY_PATH": os.pathsep.join(str(stubs[name]) for name in (driver, "runtime", "extension")),
+        }
         command = [sys.executable, "-W", "error", "-c", PRELUDE + textwrap.dedent(code)]
         done = subprocess.run(command, env=env, check=False, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0, done.stderr
@@ -57,6 +62,7 @@ import ctypes, json
 from archcov.system.driver_log import DriverLog
 from archcov.system.pending_error import PendingErrors
 from archcov.system.witness import Witness
+from archcov.selftest.trace import Trace
 
 def say(value):
     print(json.dumps(value, default=str))

@@ -1,11 +1,15 @@
-/* A stand-in for the driver library (and, with -DRUNTIME, for a CUDA runtime): its log says what a test wrote.
+/* A stand-in for the driver library (with -DRUNTIME for a CUDA runtime, with -DEXTENSION for a library that
+   launches): its log says what a test wrote.
    -DOLD leaves the log out, as drivers before branch 575 do. */
 #include <stddef.h>
 #include <string.h>
 
 #define EXPORT __attribute__((visibility("default")))
 
-#ifdef RUNTIME
+#ifdef EXTENSION
+void stub_log(const char *line);
+EXPORT void extension_launch(const char *line) { stub_log(line); stub_log("Returning 209 (CUDA_ERROR_NO_BINARY_FOR_GPU) from cuLibraryGetKernel"); }
+#elif defined(RUNTIME)
 static int pending, peeks;
 EXPORT int stub_peeks(void) { return peeks; }
 EXPORT void stub_pending(int code) { pending = code; }

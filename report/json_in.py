@@ -65,7 +65,7 @@ def environment_from(raw: Any, name: str = "report") -> Environment:
     if document.get("schema") != 1 or "environment" not in document:
         raise UsageError(f'{name}: expected a report with "schema": 1 and "environment"')
     try:
-        return _environment(_mapping(document["environment"], "environment"), document.get("libraries") or [])
+        return _environment(_mapping(document["environment"], "environment"), document.get("libraries"))
     except (ValueError, TypeError, KeyError, AttributeError) as fault:
         if isinstance(fault, UsageError):
             raise UsageError(f"{name}: {fault}") from fault
@@ -95,7 +95,7 @@ def _environment(env: Mapping[str, Any], libraries: Any) -> Environment:
         python=Python(
             _text(python.get("version")), _text(python.get("executable")), python.get("bits"), python.get("free_threaded")
         ),
-        gpus=tuple(_gpu(row) for row in _list(env.get("gpus") or [], "environment.gpus")),
+        gpus=tuple(_gpu(row) for row in _list(env.get("gpus"), "environment.gpus")),
         driver=Driver(_text(driver.get("version")), _text(driver.get("cuda"))) if driver else None,
         host=Host(str(host.get("kind")), _text(host.get("version")), _text(host.get("root")), _text(host.get("install")))
         if host
@@ -131,7 +131,7 @@ def _torch(raw: Any) -> TorchBuild | None:
     row = _mapping(raw, "environment.torch")
     if not row.get("version"):
         return None
-    flags = tuple(str(flag) for flag in _list(row.get("arch_list") or [], "environment.torch.arch_list"))
+    flags = tuple(str(flag) for flag in _list(row.get("arch_list"), "environment.torch.arch_list"))
     return TorchBuild(str(row["version"]), _text(row.get("cuda")), _text(row.get("hip")), flags)
 
 
@@ -159,7 +159,7 @@ def _code(row: Mapping[str, Any]) -> DeviceCode:
     first `n` of them. That is exact wherever the lists are nested, as compilers make them.
     """
     images: Counter[Image] = Counter()
-    for item in _list(row.get("images") or [], "libraries[].images"):
+    for item in _list(row.get("images"), "libraries[].images"):
         images[_image(_mapping(item, "libraries[].images[]"))] += int(item.get("count") or 1)
     if not images:
         return DeviceCode()
@@ -211,6 +211,8 @@ def _mapping(value: Any, name: str) -> Mapping[str, Any]:
 
 
 def _list(value: Any, name: str) -> list[Any]:
+    if value is None:
+        return []
     if not isinstance(value, list):
         raise UsageError(f"{name} is a {type(value).__name__}; expected a list")
     return value

@@ -1,0 +1,130 @@
+"""What device code is in a wheel, without installing it?
+
+Members go one at a time into an anonymous temporary file, which the system removes however the program ends, and
+are read there over a memory map.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+import shutil
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from email.parser import HeaderParser
+from pathlib import Path, PurePosixPath
+from typing import IO, Final
+
+from packaging.utils import canonicalize_name
+
+from ..errors import CannotLook, MalformedBinary
+from ..model import Library, Unreadable
+from .native import NativeCode, read_view
+
+Progress = Callable[[str, int, int], None]  # member, bytes done, bytes in all members
+
+_NATIVE: Final = re.compile(r"\.(so(\.\d+)*|pyd|dll)$", re.IGNORECASE)
+_BLOCK: Final = 1 << 20
+_SPARE: Final = 64 << 20  # left free on the temporary disk
+_MAX_MEMBERS: Final = 200_000
+_MAX_METADATA: Final = 4 << 20
+
+
+def read_wheel(path: Path, progress: Progress | None = None) -> Iterator[Library]:
+    """The native libraries of a wheel; those that cannot be read come as `Unreadable`.
+
+    Raises:
+        MalformedBinary: the file is no zip archive, or damaged.
+        CannotLook: there is no room for the largest member in the temporary folder.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [info for info in archive.infolist() if _NATIVE.search(info.filename) and not info.is_dir()]
+            if len(members) > _MAX_MEMBERS:
+                raise MalformedBinary(f"at most {_MAX_MEMBERS} libraries in a wheel, found {len(members)}", path=path)
+            _room(max((info.file_size for info in members), default=0))
+            name, version = _identity(archive, path)
+            total = sum(info.file_size for info in members)
+            done = 0
+            for info in members:
+                tell = _teller(progress, info.filename, done, total)
+                native = _read_member(archive, info, tell)
+                done += info.file_size
+                if native is not None:
+                    yield Library(
+                        path=path / PurePosixPath(info.filename),
+                        format=native.format,
+                        code=native.code,
+                        distribution=name,
+                        version=version,
+                        relative=info.filename,
+                        needed=native.needed,
+                    )
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, UnicodeDecodeError) as fault:
+        raise MalformedBinary(f"a wheel, which is a zip archive ({fault})", path=path) from fault
+    except OSError as fault:
+        raise CannotLook(f"{path}: {fault.strerror or fault}") from fault
+
+
+def _room(largest: int) -> None:
+    folder = tempfile.gettempdir()
+    free = shutil.disk_usage(folder).free
+    if free < largest + _SPARE:
+        raise CannotLook(
+            f"needs {(largest + _SPARE) >> 20} MiB in {folder}, which has {free >> 20}; name another folder with TMPDIR"
+        )
+
+
+def _teller(progress: Progress | None, name: str, before: int, total: int) -> Callable[[int], None]:
+    return lambda done: progress(name, before + done, total) if progress is not None else None
+
+
+def _identity(archive: zipfile.ZipFile, path: Path) -> tuple[str | None, str | None]:
+    """Name and version from the metadata, else from the file's name."""
+    for info in archive.infolist():
+        if info.filename.count("/") == 1 and info.filename.endswith(".dist-info/METADATA"):
+            if info.file_size > _MAX_METADATA:
+                raise MalformedBinary(f"metadata of at most {_MAX_METADATA} bytes, found {info.file_size}", path=path)
+            try:
+                headers = HeaderParser().parsestr(archive.read(info).decode("utf-8", "replace"))
+            except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError):
+                break
+            if headers["Name"] and headers["Version"]:
+                return canonicalize_name(headers["Name"]), headers["Version"]
+    parts = path.stem.split("-")
+    return (canonicalize_name(parts[0]), parts[1]) if len(parts) >= 3 else (None, None)
+
+
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, tell: Callable[[int], None]) -> NativeCode | None:
+    try:
+        with archive.open(info) as source, tempfile.TemporaryFile() as target:
+            if not _copy(source, target, info.file_size, tell):
+                return NativeCode("elf", Unreadable("its size in the wheel is not the one stated"))
+            if info.file_size == 0:
+                return None
+            with mmap.mmap(target.fileno(), 0, access=mmap.ACCESS_READ) as view:
+                return read_view(view)
+    except MalformedBinary as fault:
+        reason = f"damaged or of an unknown form: at byte {fault.offset}: {fault.expected}"
+    except CannotLook as fault:
+        reason = str(fault)
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as fault:
+        reason = f"damaged in the wheel: {fault}"
+    except (NotImplementedError, RuntimeError) as fault:  # an unknown compression, an encrypted member
+        reason = f"cannot be unpacked: {fault}"
+    return NativeCode("pe" if info.filename.lower().endswith((".pyd", ".dll")) else "elf", Unreadable(reason))
+
+
+def _copy(source: IO[bytes], target: IO[bytes], size: int, tell: Callable[[int], None]) -> bool:
+    """Copy a member; False where it holds more or less than `size` bytes. Never writes more."""
+    done = 0
+    while block := source.read(_BLOCK):
+        done += len(block)
+        if done > size:
+            return False
+        target.write(block)
+        tell(done)
+    target.flush()
+    return done == size

@@ -97,7 +97,7 @@ def try_library(case: Case, package: Path, library: Path, gpu: Gpu) -> list[dict
 def try_state(case: Case, copy: Path, gpu: Gpu, scratch: str, row: dict[str, Any]) -> list[dict[str, Any]]:
     """The prediction, and each operation; those that may spoil the context come last."""
     coverage = predict(copy, gpu)
-    path = os.pathsep.join((scratch, *(entry for entry in sys.path[1:] if entry)))
+    path = os.pathsep.join((scratch, os.environ.get("PYTHONPATH", "")))
     operations = (*case.spares, *case.touches)
     child = run_child([str(OPERATIONS), *operations], clean_env(PYTHONPATH=path))
     results = child.get("results") or [{"operation": " ".join(operations), **child}]

@@ -18,6 +18,7 @@ EXPORT int cudaGetLastError(void) { int code = pending; pending = 0; return code
 #else
 static int initialised, contexts;
 EXPORT int stub_contexts(void) { return contexts; }
+EXPORT int cuDriverGetVersion(int *version) { *version = 13000; return 0; }
 EXPORT int cuInit(unsigned flags) { initialised = 1; return 0; }
 EXPORT int cuCtxGetCurrent(void **context) {
     *context = contexts ? &contexts : NULL;

@@ -22,7 +22,7 @@ from .loaded_libraries import already_loaded, loaded_libraries
 PENDING_ERROR: Final = "pending error"
 """`Obstacle.what` where no runtime can be asked."""
 
-_RUNTIME = re.compile(r"(?:libcudart(?:-[0-9a-f]+)?\.so[.\d]*|cudart64_\w+\.dll)", re.IGNORECASE)
+_RUNTIME = re.compile(r"(?:libcudart(?:[-.][0-9a-f]+)?\.so[.\d]*|cudart64_\w+\.dll)", re.IGNORECASE)
 _DRIVER = re.compile(r"(?:libcuda\.so[.\d]*|nvcuda\.dll|nvcuda64\.dll)", re.IGNORECASE)
 
 

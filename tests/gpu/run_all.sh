@@ -12,9 +12,10 @@ export PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 python=${PYTHON:-python3}
 
 # The checkout is the package: a link gives it its name.
-mkdir -p "$build/import"
-ln -sfn "$root" "$build/import/archcov"
-export PYTHONPATH="$build/import:$build/site${PYTHONPATH:+:$PYTHONPATH}"
+named=$(mktemp -d)
+trap 'rm -rf "$named"' EXIT
+ln -s "$root" "$named/archcov"
+export PYTHONPATH="$named:$build/site${PYTHONPATH:+:$PYTHONPATH}"
 
 if [ ! -e "$build/kernels/kernels.json" ]; then
     if [ -e "$build/kernels.tar.xz" ]; then

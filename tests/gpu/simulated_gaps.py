@@ -41,7 +41,7 @@ CASES = (
     Case("torch", "lib/libtorch_cuda.so", ("relu",), ("matmul", "convolution")),
     Case("torch", "lib/libtorch_cuda_linalg.so", ("magma_eig", "magma_inv"), ("relu", "default_inv")),
     Case("torchvision", "_C*.so", ("nms", "roi_align"), ("relu",)),
-    Case("torchaudio", "lib/*torchaudio*.so", ("audio_align",)),
+    Case("torchaudio", "lib/libtorchaudio*.so", ("audio_align",)),
     Case("comfy_kitchen", "backends/cuda/_C*.so", ("kitchen_fp8",), ("relu",)),
     Case("bitsandbytes", "libbitsandbytes_cuda*.so", ("bitsandbytes_blockwise",), ("relu",)),
     Case("cupy", "cuda/thrust*.so", ("cupy_sort",)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,14 +79,12 @@ def node(
 
 
 def diagnosed(raised: BaseException | None) -> list[Result]:
-    """What the diagnosis of the bare exception says, for the record."""
+    """What the diagnosis says of the traceback alone, for the record: the witness is not told to it."""
     if raised is None:
         return []
-    try:
-        from archcov.diagnosis.explain import explain_exception
-    except ImportError:
-        return [{"absent": "no explain_exception"}]
-    found = explain_exception(raised, Context(gpu=this_gpu()))
+    from archcov.diagnosis.explain import explain_text
+
+    found = explain_text("".join(traceback.format_exception(raised)), Context(gpu=this_gpu()))
     return [
         {"code": d.code, "cause": d.cause.value, "culprit": str(d.culprit), "message": repr(d.message)} for d in found
     ]

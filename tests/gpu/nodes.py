@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from archcov.diagnosis.context import Context
+from archcov.diagnosis.explain import explain_text
 from archcov.model import Fit
 from archcov.system.kernel_owner import KernelOwner, KernelOwners
 from archcov.system.witness import Witness, WitnessedFailure
@@ -82,9 +83,10 @@ def diagnosed(raised: BaseException | None) -> list[Result]:
     """What the diagnosis says of the traceback alone, for the record: the witness is not told to it."""
     if raised is None:
         return []
-    from archcov.diagnosis.explain import explain_text
-
-    found = explain_text("".join(traceback.format_exception(raised)), Context(gpu=this_gpu()))
+    try:
+        found = explain_text("".join(traceback.format_exception(raised)), Context(gpu=this_gpu()))
+    except Exception as error:  # noqa: BLE001 - recorded; the case itself is about the witness
+        return [{"failed": repr(error)}]
     return [
         {"code": d.code, "cause": d.cause.value, "culprit": str(d.culprit), "message": repr(d.message)} for d in found
     ]

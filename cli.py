@@ -3,28 +3,40 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import locale
 import os
 import sys
 from collections.abc import Sequence
-from types import ModuleType
-from typing import Final, NoReturn
+from typing import Final, NoReturn, Protocol, cast
 
 from . import __version__
-from .commands import builds, check, demo, explain, gpus, report, scan
 from .commands.console import CANNOT_LOOK, USAGE, Console, utf8, wants_colour
 from .errors import ArchcovError, CannotLook, UsageError
 from .report.words import LANGUAGES, language
 
-VERBS: Final[dict[str, ModuleType]] = {
-    "check": check,
-    "scan": scan,
-    "explain": explain,
-    "gpus": gpus,
-    "builds": builds,
-    "report": report,
-    "demo": demo,
+# A verb is a module of commands/, loaded when it is asked for.
+VERBS: Final = {
+    "check": "check this environment, or another one, for your card",
+    "scan": "show the device code in libraries, folders and wheels",
+    "explain": "explain a code (FW001), or a log or traceback (FILE, or - for standard input)",
+    "gpus": "list cards and their compute capability or gfx target",
+    "builds": "list the published torch builds and what they hold",
+    "report": "a text to paste into a forum or issue, private data removed",
+    "demo": "the whole check on a small sample environment of real binaries",
 }
+
+
+class _Verb(Protocol):
+    """What a module of commands/ offers."""
+
+    def configure(self, parser: argparse.ArgumentParser) -> None: ...
+
+    def run(self, args: argparse.Namespace, console: Console) -> int: ...
+
+
+def _verb(name: str) -> _Verb:
+    return cast("_Verb", importlib.import_module(f".commands.{name}", __package__))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -43,14 +55,15 @@ def _shared() -> argparse.ArgumentParser:
     return shared
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """The command line; only verbs that stand in `argv` are loaded."""
     top = _Parser(prog="archcov", description="Does every compiled part of this environment have code for your GPU?")
     top.add_argument("--version", action="version", version=f"archcov {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
-    for name, module in VERBS.items():
-        verb = verbs.add_parser(name, help=module.HELP, description=module.HELP, parents=[_shared()])
-        module.configure(verb)
+    for name, purpose in VERBS.items():
+        verb = verbs.add_parser(name, help=purpose, description=purpose, parents=[_shared()])
+        if name in argv:
+            _verb(name).configure(verb)
     return top
 
 
@@ -58,15 +71,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb; returns the exit code and never shows a traceback for a user's mistake."""
     for stream in (sys.stdout, sys.stderr):
         utf8(stream)
+    argv = sys.argv[1:] if argv is None else argv
     console = Console()
     try:
-        args = parser().parse_args(argv)
+        args = parser(argv).parse_args(argv)
         console = Console(
             lang=args.lang or language(system_language()),
             json=args.json,
             colour=not args.json and wants_colour(args.color, sys.stdout),
         )
-        return int(VERBS[args.verb].run(args, console))
+        return _verb(args.verb).run(args, console)
     except CannotLook as fault:
         console.note(f"archcov: {fault}")
         return CANNOT_LOOK

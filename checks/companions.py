@@ -7,13 +7,13 @@ from typing import Final
 
 from packaging.version import InvalidVersion, Version
 
-from ..knowledge.torch_builds import companion_versions
+from ..knowledge.torch_builds import companion_versions, release
 from ..model import Basis, Finding, Fix, Severity, Subject, Text
 from .facts import Facts
 
 FW007 = "FW007"  # a companion of another build
 
-_COMPANIONS: Final = ("torchvision", "torchaudio")
+COMPANIONS: Final = ("torchvision", "torchaudio")
 
 
 def companion_findings(facts: Facts) -> Iterator[Finding]:
@@ -22,7 +22,7 @@ def companion_findings(facts: Facts) -> Iterator[Finding]:
     if env.torch is None:
         return
     torch = _version(env.torch.version)
-    for name in _COMPANIONS:
+    for name in COMPANIONS:
         installed = env.distributions.get(name)
         companion = _version(installed.version) if installed else None
         if installed is None or companion is None or torch is None:
@@ -32,7 +32,7 @@ def companion_findings(facts: Facts) -> Iterator[Finding]:
         cpu_only = _cuda_tag(torch).startswith("cu") and companion.local == "cpu"
         if other_tag or cpu_only:
             message = Text("FW007.tag", name=name, version=installed.version, torch=env.torch.version)
-        elif pinned and companion.public not in pinned:
+        elif pinned and companion.public not in pinned and not _made_later(companion, pinned, torch.public, name):
             message = Text(
                 "FW007.release", name=name, version=installed.version, torch=env.torch.version, pinned=tuple(pinned)
             )
@@ -46,6 +46,13 @@ def companion_findings(facts: Facts) -> Iterator[Finding]:
             basis=Basis.KNOWN,
             fixes=(Fix(Text("FW007.fix", name=name), Text("FW007.why")),),
         )
+
+
+def _made_later(companion: Version, pinned: tuple[str, ...], torch: str, name: str) -> bool:
+    """A companion of the kind that takes any newer torch, and newer than those in the table."""
+    row = release(torch)
+    pins = row.companions.get(name) if row else None
+    return pins is not None and not pins.exact and companion > max(Version(version) for version in pinned)
 
 
 def _version(text: str) -> Version | None:

@@ -26,6 +26,7 @@ from ..model import (
     Text,
     Unreadable,
 )
+from .companions import COMPANIONS
 from .facts import Facts, switched_on
 from .framework import held, needs_driver
 
@@ -58,6 +59,10 @@ def check(facts: Facts) -> LayerResult:
         return LayerResult(Layer.EXTENSIONS, findings, skipped=Text("extensions.no_gpu", count=len(owners)))
     if not owners:
         return LayerResult(Layer.EXTENSIONS, findings, headline=Text("extensions.none"))
+    noted = tuple(dict.fromkeys(f.message for f in findings if f.severity is Severity.INFO))
+    if noted:
+        headline = Text("extensions.noted", count=len(owners), noted=len({f.subject.distribution for f in findings}))
+        return LayerResult(Layer.EXTENSIONS, findings, headline=Text("extensions.list", head=headline, notes=noted[:3]))
     return LayerResult(Layer.EXTENSIONS, findings, headline=Text("extensions.covered", count=len(owners)))
 
 
@@ -104,6 +109,8 @@ def active(owner: Owner, environment: Environment) -> tuple[Library, ...]:
 def severity_of_missing(facts: Facts, owner: Owner) -> Severity:
     """An error only where the host uses it now; information where nothing would."""
     env = facts.environment
+    if owner.name in COMPANIONS and any(facts.on(lib, gpu).fit is Fit.MISSING for lib in facts.core for gpu in facts.gpus):
+        return Severity.INFO  # torch itself lacks the card and is told; they are switched together
     if any(use.distribution == owner.name for use in env.uses or ()):
         return Severity.ERROR
     use = owner.extension.comfyui_use if owner.extension else "packs"
@@ -219,6 +226,8 @@ def _fixes(code: str, owner: Owner, *, off: bool = False) -> tuple[Fix, ...]:
         key = "EX004.switch" if off else "EX004.driver"
         return (Fix(Text(f"{key}_fix"), Text(f"{key}_why")),)
     extension = owner.extension
+    if owner.name in COMPANIONS:
+        return (Fix(Text("EX001.companion", name=owner.name), Text("EX001.companion_why")),)
     fixes = [Fix(Text(f"{code}.fix", name=owner.name), Text(f"{code}.why"))]
     if extension is not None and extension.off_flags:
         fixes.append(Fix(Text("EX001.off", name=owner.name, flags=extension.off_flags), Text("EX001.off_why")))

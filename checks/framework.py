@@ -142,7 +142,7 @@ def _no_code(facts: Facts, torch: TorchBuild, gpu: Gpu) -> Finding:
     return Finding(
         FW001,
         Severity.ERROR,
-        Text("FW001.message", torch=torch.version, arch=gpu.arch or "", held=held(core.code)),
+        Text("FW001.message", torch=torch.version, arch=gpu.arch or "", held=held(core.code, main=True)),
         _subject(torch, core),
         gpu=gpu.arch,
         evidence=(
@@ -154,9 +154,9 @@ def _no_code(facts: Facts, torch: TorchBuild, gpu: Gpu) -> Finding:
     )
 
 
-def held(code: DeviceCode) -> Text:
-    """"sm_50 60 70 and PTX 80", or that there is none: what a library holds."""
-    sass, ptx = arch_names(code, Kind.SASS), arch_names(code, Kind.PTX)
+def held(code: DeviceCode, *, main: bool = False) -> Text:
+    """"sm_50 60 70 and PTX 80": what a library holds, or (`main`) what most of it holds."""
+    sass, ptx = arch_names(code, Kind.SASS, main=main), arch_names(code, Kind.PTX, main=main)
     hip = arch_names(code, Kind.HIP)
     if hip and not sass and not ptx:
         return Text("held.hip", hip=" ".join(hip))

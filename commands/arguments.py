@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UsageError
@@ -58,6 +57,11 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail-on", choices=("error", "warning"), default="error", help="what makes the exit code 1")
 
 
+def add_verbose(parser: argparse.ArgumentParser) -> None:
+    """`-v`."""
+    parser.add_argument("-v", "--verbose", action="store_true", help="evidence and next steps of information, too")
+
+
 def _codes(text: str) -> tuple[str, ...]:
     return tuple(code.strip().upper() for code in text.split(",") if code.strip())
 
@@ -73,8 +77,3 @@ def exit_code(report: Report, fail_on: str) -> int:
 def _looked(report: Report) -> bool:
     env = report.environment
     return env.torch is not None or bool(env.libraries) or env.host is not None
-
-
-def plural(items: Sequence[object]) -> bool:
-    """Whether there are several."""
-    return len(items) != 1

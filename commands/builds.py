@@ -12,8 +12,6 @@ from ..knowledge import drivers
 from . import arguments
 from .console import OK, Console
 
-HELP = "list the published torch builds and what they hold"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""

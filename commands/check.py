@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import time
 from dataclasses import replace
 
 from .. import __version__
@@ -14,14 +15,13 @@ from ..system.environment import Target, collect
 from . import arguments
 from .console import Console
 
-HELP = "check this environment, or another one, for your card"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
     arguments.add_gpu(parser)
     arguments.add_environment(parser)
     arguments.add_selection(parser)
+    arguments.add_verbose(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -30,14 +30,15 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if console.json:
         console.document(report_json(report, __version__, console.lang))
     else:
-        console.say(full_text(report, console.lang))
+        console.say(full_text(report, console.lang, verbose=args.verbose))
     return arguments.exit_code(report, args.fail_on)
 
 
 def make_report(args: argparse.Namespace) -> Report:
     """The report that `--gpu`, `--python`, `--comfyui` and `--from` ask for."""
+    started = time.perf_counter()
     selection = Selection(getattr(args, "select", ()), getattr(args, "ignore", ()))
-    return judge_environment(environment_of(args), selection)
+    return judge_environment(environment_of(args), selection, started=started)
 
 
 def environment_of(args: argparse.Namespace) -> Environment:

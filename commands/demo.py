@@ -12,13 +12,12 @@ from ..scan import judge_environment
 from . import arguments
 from .console import Console
 
-HELP = "the whole check on a small sample environment of real binaries"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
     arguments.add_gpu(parser)
     arguments.add_selection(parser)
+    arguments.add_verbose(parser)
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -27,5 +26,5 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if console.json:
         console.document(report_json(report, __version__, console.lang))
     else:
-        console.say(full_text(report, console.lang))
+        console.say(full_text(report, console.lang, verbose=args.verbose))
     return arguments.exit_code(report, args.fail_on)

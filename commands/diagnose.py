@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from ..diagnosis.translate import Context, explain_text
+from ..diagnosis.context import Context
+from ..diagnosis.explain import explain_text
 from ..errors import CannotLook, UsageError
 from ..model import Environment, Text
 from ..report.diagnosis_text import explain_json, long

@@ -11,8 +11,6 @@ from ..report.pages import page
 from . import arguments, diagnose
 from .console import OK, Console
 
-HELP = "explain a code (FW001), or a log or traceback (FILE, or - for stdin)"
-
 _CODE = re.compile(r"[A-Za-z]{2}\d{3}")
 
 

@@ -7,8 +7,6 @@ import argparse
 from ..knowledge.gpus import search
 from .console import OK, PROBLEM, Console
 
-HELP = "list cards and their compute capability or gfx target"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
@@ -37,5 +35,5 @@ def run(args: argparse.Namespace, console: Console) -> int:
         )
     else:
         for row in rows:
-            console.say(f"{row.compute_capability or row.gfx or '?':<10} {row.name}")
+            console.say(f"{row.arch:<10} {row.name}")
     return OK if rows else PROBLEM

@@ -13,8 +13,6 @@ from . import arguments
 from .check import make_report
 from .console import OK, Console
 
-HELP = "a text to paste into a forum or issue, private data removed"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
@@ -29,5 +27,5 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if console.json:
         console.document(shareable(report_json(report, __version__, console.lang), private))
     else:
-        console.say("```\n" + shareable(full_text(report, console.lang), private) + "\n```")
+        console.say("```\n" + shareable(full_text(report, console.lang, verbose=True), private) + "\n```")
     return OK

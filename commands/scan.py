@@ -16,8 +16,6 @@ from ..system.switches import seen_switches
 from . import arguments
 from .console import CANNOT_LOOK, OK, PROBLEM, Console
 
-HELP = "show the device code in libraries, folders and wheels"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""

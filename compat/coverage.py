@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from ..model import Arch, Container, Coverage, DeviceCode, Direction, Fit, Gpu, Kind, Library
+from ..model import Arch, Container, Coverage, DeviceCode, Direction, Fit, GfxTarget, Gpu, Kind, Library
 from .rules import Loader, best, fit_image
 
 FITS = frozenset({Fit.NATIVE, Fit.JIT})
@@ -127,8 +127,17 @@ def beside(library: Library, coverage: Coverage, *, sibling_fits: bool, by_desig
     )
 
 
-def arch_names(code: DeviceCode, kind: Kind) -> tuple[str, ...]:
-    """The distinct targets of one kind, in order: ("50", "60", "90a")."""
-    arches = {image.arch for image in code.images if image.kind is kind}
+def arch_names(code: DeviceCode, kind: Kind, *, main: bool = False) -> tuple[str, ...]:
+    """The distinct targets of one kind, in order: ("50", "60", "90a").
+
+    Args:
+        main: only those that at least half as many images have as the commonest one: what the library is built for.
+    """
+    counts: Counter[Arch | GfxTarget] = Counter()
+    for image, count in code.images.items():
+        if image.kind is kind:
+            counts[image.arch] += count
+    least = max(counts.values(), default=0) / 2 if main else 0
+    arches = {arch for arch, count in counts.items() if count >= least}
     numbered = sorted(a for a in arches if isinstance(a, Arch))
     return tuple(str(a) for a in numbered) + tuple(sorted(str(a) for a in arches if not isinstance(a, Arch)))

@@ -117,9 +117,12 @@ def build_of(torch: str, tag: str, os: str | None = None, arch: str | None = Non
 
 
 def companion_versions(torch: str, name: str) -> tuple[str, ...]:
-    """The versions of torchvision, torchaudio or xformers that go with a release, best last; () where not known."""
+    """The versions of torchvision, torchaudio or xformers that go with a release, best first; () where not known.
+
+    Of exact pins the newest is best; of minimum pins the oldest, which was made beside the release.
+    """
     row = release(torch)
     pins = row.companions.get(name) if row else None
     if pins is None:
         return ()
-    return pins.exact or pins.minimum
+    return tuple(reversed(pins.exact)) or pins.minimum

@@ -134,7 +134,7 @@ def switch_fix(env: Environment, gpus: Sequence[Gpu]) -> Fix | None:
     for name in _COMPANIONS:
         versions = companion_versions(build.torch, name)
         if versions:
-            packages[name] = versions[-1]
+            packages[name] = versions[0]
     arch = tuple(gpu.arch or gpu.name for gpu in gpus)
     jit = worst([build_fit(build, gpu, env) for gpu in gpus]) is Fit.JIT
     companions = tuple(f"{name} {version}" for name, version in packages.items() if name != "torch")

@@ -118,7 +118,7 @@ def _from_table(version: str, release: str, tag: str | None, gpu: Gpu, system: s
         return UNKNOWN
     toolkit = _toolkit(tag[2:]) if tag else None
     why = Text("diagnosis.evidence.torch_table", version=version)
-    fits = [_from_images(_listed((*b.sass, *b.ptx)), gpu, why, Loader(toolkit=toolkit)) for b in chosen]
+    fits = [_from_images(listed_images((*(b.sass or ()), *(b.ptx or ()))), gpu, why, Loader(toolkit=toolkit)) for b in chosen]
     kinds = [f.fit for f in fits]
     if Fit.NATIVE in kinds:
         return fits[kinds.index(Fit.NATIVE)] if len(set(kinds)) == 1 or tag else UNKNOWN
@@ -131,12 +131,13 @@ def _from_rocm(release: str, tag: str | None, gpu: Gpu) -> TorchFit:
     wanted = [b for b in builds() if b.torch == release and b.hip and (tag is None or b.tag == tag or tag.startswith(f"{b.tag}."))]
     if not wanted or gpu.gfx is None:
         return UNKNOWN
-    targets = {name for build in wanted for name in build.hip}
+    targets = {name for build in wanted for name in build.hip or ()}
     images = tuple(Image(Kind.HIP, GfxTarget.parse(name)) for name in sorted(targets))
     return _from_images(images, gpu, Text("diagnosis.evidence.torch_table", version=release))
 
 
-def _listed(names: Iterable[str]) -> tuple[Image, ...]:
+def listed_images(names: Iterable[str]) -> tuple[Image, ...]:
+    """Images from names such as `sm_90a`, `compute_120`."""
     return tuple(
         Image(Kind.SASS if kind == "sm" else Kind.PTX, Arch(int(number), suffix))
         for kind, number, suffix in _LISTED.findall(" ".join(names))

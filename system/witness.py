@@ -42,6 +42,11 @@ class WitnessedFailure(NamedTuple):
     thread: str | None = None
     runtime: Path | None = None
 
+    @property
+    def record(self) -> DriverRecord:
+        """The same as the driver's record, for the diagnosis."""
+        return DriverRecord(self.failure, self.code, self.kernel, self.isa, self.function, self.thread)
+
 
 class Witness:
     """Looks at the driver's log, or at pending errors where the driver has none.

@@ -17,10 +17,10 @@ from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
 
-from packaging.utils import canonicalize_name
 
 from ..errors import CannotLook, MalformedBinary
 from ..model import Library, Unreadable
+from ..names import canonical_name
 from .native import NativeCode, read_view
 
 Progress = Callable[[str, int, int], None]  # member, bytes done, bytes in all members
@@ -92,9 +92,9 @@ def _identity(archive: zipfile.ZipFile, path: Path) -> tuple[str | None, str | N
             except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError):
                 break
             if headers["Name"] and headers["Version"]:
-                return canonicalize_name(headers["Name"]), headers["Version"]
+                return canonical_name(headers["Name"]), headers["Version"]
     parts = path.stem.split("-")
-    return (canonicalize_name(parts[0]), parts[1]) if len(parts) >= 3 else (None, None)
+    return (canonical_name(parts[0]), parts[1]) if len(parts) >= 3 else (None, None)
 
 
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, tell: Callable[[int], None]) -> NativeCode | None:

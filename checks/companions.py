@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from packaging.version import InvalidVersion, Version
-
 from ..knowledge.torch_builds import companion_versions, release
 from ..model import Basis, Finding, Fix, Severity, Subject, Text
+from ..names import Version, parsed
 from .facts import Facts
 
 FW007 = "FW007"  # a companion of another build
@@ -21,10 +20,10 @@ def companion_findings(facts: Facts) -> Iterator[Finding]:
     env = facts.environment
     if env.torch is None:
         return
-    torch = _version(env.torch.version)
+    torch = parsed(env.torch.version)
     for name in COMPANIONS:
         installed = env.distributions.get(name)
-        companion = _version(installed.version) if installed else None
+        companion = parsed(installed.version) if installed else None
         if installed is None or companion is None or torch is None:
             continue
         pinned = companion_versions(torch.public, name)
@@ -52,14 +51,7 @@ def _made_later(companion: Version, pinned: tuple[str, ...], torch: str, name: s
     """A companion of the kind that takes any newer torch, and newer than those in the table."""
     row = release(torch)
     pins = row.companions.get(name) if row else None
-    return pins is not None and not pins.exact and companion > max(Version(version) for version in pinned)
-
-
-def _version(text: str) -> Version | None:
-    try:
-        return Version(text)
-    except InvalidVersion:
-        return None
+    return pins is not None and not pins.exact and companion > max(Version.parse(version) for version in pinned)
 
 
 def _cuda_tag(version: Version) -> str:

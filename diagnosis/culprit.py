@@ -10,66 +10,65 @@ package that is read to cover the card is never named.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import PurePath
 from typing import Final
 
-from ..compat.coverage import library_coverage
-from ..model import Basis, Culprit, DeviceCode, Environment, Fit, Gpu, Text
+from ..model import Basis, Culprit, Environment, Fit, Text
 from . import owners
 from .case import Case
-from .driver_lines import DriverRecord
-from .frames import Stack, stacks_near
+from .covers import FITS, Covers, read_covers
+from .frames import Frame, Stack, stacks_near
+from .kernels import short_kernel
 from .reading import Attribution, Reading
-from .torch_fit import loader_of
 
-_SOURCE: Final = re.compile(r"(?<![^\s('\"=\[])(?:[A-Za-z]:)?[^\s'\"()<>|,;]{1,300}\.(?:cuh?|cpp|cc|h|hpp|inl)(?=[:)\s\"',;]|$)")
-_C10_PLACE: Final = re.compile(r"[\\/]c10[\\/]|CUDAException|CUDAFunctions|sdp_utils")
+_SOURCE: Final = re.compile(
+    r"(?<![^\s('\"=\[])(?:[A-Za-z]:)?[^\s'\"()<>|,;]{1,300}\.(?:cuh?|cpp|cc|h|hpp|inl)(?=[:)\s\"',;]|$)"
+)
+# Where torch checks anybody's launch, and where it only tells of its choices: no evidence.
+_CHECK_PLACE: Final = re.compile(r"[\\/]c10[\\/]|CUDAException|CUDAFunctions|sdp_utils")
 _REACH: Final = 320  # characters about a message in which a path still belongs to it
-_FITS: Final = frozenset({Fit.NATIVE, Fit.JIT})
+_WORDS_REACH: Final = 120
+_DEEPEST_NATIVE: Final = 12
 
-RECORD, MESSAGE, NATIVE, COVERAGE, FRAMES, TORCH = 6, 5, 4, 3, 2, 1
+RECORD, MESSAGE, NATIVE, COVERAGE, FRAMES, SESSION = 6, 5, 4, 3, 2, 1
+"""Weights of the kinds of evidence."""
 
 
 def attribute(case: Case, reading: Reading) -> Attribution:
     """The best evidence for one missing image."""
-    covers = _Covers(case)
-    candidates: list[str] = []
-    for found in _evidence(case, reading):
+    covers = read_covers(case.context.environment, case.gpu, case.torch.fit)
+    candidates: dict[str, None] = {}
+    for found in _evidence(case, reading, covers):
         if found.culprit is None:
-            candidates.extend(c.distribution for c in found.candidates if c.distribution)
-            continue
-        if covers.acquits(found.culprit.distribution):
-            continue
-        return replace(found, acquitted=covers.acquitted)
-    rest = covers.suspects() or candidates
-    evidence = (Text("diagnosis.evidence.torch_covers", why=case.torch.why),) if case.torch.fit in _FITS and case.torch.why else ()
+            candidates.update(dict.fromkeys(c.distribution for c in found.candidates if c.distribution))
+        elif found.culprit.distribution not in covers.acquitted:
+            return found
+    if not candidates and case.context.environment is not None and case.torch.fit is Fit.UNKNOWN:
+        candidates["torch"] = None
+    why = case.torch.why
+    covered = (Text("diagnosis.evidence.torch_covers", why=why),) if case.torch.fit in FITS and why else ()
     return Attribution(
-        candidates=tuple(Culprit(name) for name in dict.fromkeys(rest) if not covers.acquits(name)),
-        evidence=evidence,
-        acquitted=covers.acquitted,
+        candidates=tuple(Culprit(name) for name in candidates if name not in covers.acquitted), evidence=covered
     )
 
 
-def _evidence(case: Case, reading: Reading) -> Iterator[Attribution]:
-    yield from _records(case.records, case.context.environment)
+def _evidence(case: Case, reading: Reading, covers: Covers) -> Iterator[Attribution]:
+    yield from _records(case)
     yield from _message(case, reading)
     yield from _native_stack(case)
-    convicted = case.torch.fit is Fit.MISSING
-    if convicted:
-        yield _torch(case)
-    yield from _python_stacks(case, reading)
-    if case.stated.only_torch and not convicted:
-        yield Attribution(Culprit("torch"), evidence=(Text("diagnosis.evidence.only_torch"),), weight=TORCH)
+    if case.torch.fit is Fit.MISSING:
+        why = (case.torch.why,) if case.torch.why else ()
+        yield Attribution(Culprit("torch"), (), why, COVERAGE, Basis.KNOWN, case.torch.direction)
+    yield from _python_stacks(case, reading, covers)
+    yield from _without_code(covers)
+    if case.stated.only_torch:
+        yield Attribution(Culprit("torch"), evidence=(Text("diagnosis.evidence.only_torch"),), weight=SESSION)
 
 
-def _torch(case: Case) -> Attribution:
-    why = (case.torch.why,) if case.torch.why else ()
-    return Attribution(Culprit("torch"), evidence=why, weight=COVERAGE, basis=Basis.KNOWN, direction=case.torch.direction)
-
-
-def _records(records: tuple[DriverRecord, ...], environment: Environment | None) -> Iterator[Attribution]:
-    for record in records:
+def _records(case: Case) -> Iterator[Attribution]:
+    for record in case.records:
         if record.kernel is None:
             continue
         owner = owners.of_kernel(record.kernel)
@@ -79,29 +78,11 @@ def _records(records: tuple[DriverRecord, ...], environment: Environment | None)
             yield Attribution(Culprit(owner, kernel=name), evidence=evidence, weight=RECORD)
 
 
-def short_kernel(mangled: str) -> str:
-    """The function's own name out of a mangled one: `_ZN2at6native10fill_kernelE…` -> `at::native::fill_kernel`."""
-    match = re.match(r"_ZN?K?(\d.*)", mangled)
-    if match is None:
-        return mangled[:120]
-    rest, names = match[1], []
-    nested = mangled.startswith("_ZN")
-    while (length := re.match(r"(\d{1,3})", rest)) is not None:
-        end = len(length[1]) + int(length[1])
-        names.append(rest[len(length[1]) : end])
-        rest = rest[end:]
-        if not nested:
-            break
-    names = [name for name in names if not name.startswith("_GLOBAL__N")]
-    return "::".join(names)[:120] or mangled[:120]
-
-
 def _message(case: Case, reading: Reading) -> Iterator[Attribution]:
     """A path that compiled code printed, or words that only one package uses."""
-    installed = _installed(case.context.environment)
+    installed = case.context.environment.distributions if case.context.environment else ()
     candidates: dict[str, None] = {}
-    for match in reading.hit.matches:
-        start, end = match.span()
+    for start, end in reading.places:
         near = case.around(start, end, _REACH)
         for path in _paths(near, min(start, _REACH)):
             owned = owners.of_source_path(path, installed)
@@ -109,89 +90,104 @@ def _message(case: Case, reading: Reading) -> Iterator[Attribution]:
             if owned.distribution is not None:
                 evidence = (Text("diagnosis.evidence.path", path=path),)
                 yield Attribution(Culprit(owned.distribution), evidence=evidence, weight=MESSAGE)
-        owner = reading.owner or owners.of_mark(case.around(start, end, 120))
+        owner = reading.owner or owners.of_mark(case.around(start, end, _WORDS_REACH))
         if owner is not None:
-            yield Attribution(Culprit(owner), evidence=(Text("diagnosis.evidence.words", owner=owner),), weight=MESSAGE)
-    if candidates:
-        yield Attribution(candidates=tuple(map(Culprit, candidates)))
+            evidence = (Text("diagnosis.evidence.words", owner=owner),)
+            yield Attribution(Culprit(owner), evidence=evidence, weight=MESSAGE)
+    yield Attribution(candidates=tuple(map(Culprit, candidates)))
 
 
 def _paths(near: str, middle: int) -> list[str]:
-    """Paths of source files about a message, nearest first; the places where c10 checks are no evidence."""
+    """Paths of source files about a message, nearest first."""
     found = sorted((abs(m.start() - middle), m[0]) for m in _SOURCE.finditer(near))
-    return [path for _, path in found if not _C10_PLACE.search(path)]
+    return [path for _, path in found if not _CHECK_PLACE.search(path)]
 
 
 def _native_stack(case: Case) -> Iterator[Attribution]:
-    for module in case.natives[:12]:
+    """The module right under the one that reports the error."""
+    for module in case.natives[:_DEEPEST_NATIVE]:
         owner = owners.of_native(module)
         if owner is not None:
-            evidence = (Text("diagnosis.evidence.native_stack", module=re.split(r"[\\/]", module)[-1]),)
+            name = re.split(r"[\\/]", module)[-1]
+            evidence = (Text("diagnosis.evidence.native_stack", module=name),)
             yield Attribution(Culprit(owner, file=module), evidence=evidence, weight=NATIVE)
             return
 
 
-def _python_stacks(case: Case, reading: Reading) -> Iterator[Attribution]:
+def _python_stacks(case: Case, reading: Reading, covers: Covers) -> Iterator[Attribution]:
     """The deepest package with GPU code in the stacks about the message."""
-    torch_fits = case.torch.fit in _FITS
-    for match in reading.hit.matches or ():
-        for stack in stacks_near(case.stacks, match.start(), match.end()):
-            yield from _deepest(stack, torch_fits, case.context.environment)
-    if case.context.environment is None and len(case.stacks) == 1:
-        yield from _deepest(case.stacks[0], torch_fits, None)
+    for start, end in reading.places:
+        for stack in stacks_near(case.stacks, start, end):
+            yield from _deepest(stack, covers)
+    if len(case.stacks) == 1:
+        yield from _deepest(case.stacks[0], covers)
 
 
-def _deepest(stack: Stack, torch_fits: bool, environment: Environment | None) -> Iterator[Attribution]:
+def _deepest(stack: Stack, covers: Covers) -> Iterator[Attribution]:
     for frame in reversed(stack):
-        name = frame.distribution
-        if name is None or frame.passes or (name == "torch" and torch_fits):
+        name = frame.distribution or frame.node_pack
+        if name is None or frame.passes or name in covers.acquitted:
             continue
-        if name == "torch" or owners.has_gpu_code(name) or _ships_code(name, environment):
+        if name in covers.missing:
+            yield _read(frame, name, covers)
+            return
+        if frame.distribution is not None and (owners.has_gpu_code(name) or name in covers.readable):
             evidence = (Text("diagnosis.evidence.frame", owner=name, path=frame.path),)
             yield Attribution(Culprit(name), evidence=evidence, weight=FRAMES)
             return
-        if name == "insightface":
-            yield Attribution(candidates=(Culprit("onnxruntime-gpu"),))
+        stand_in = owners.computes_with(name)
+        if stand_in is not None:
+            yield Attribution(candidates=(Culprit(stand_in),))
 
 
-def _installed(environment: Environment | None) -> Iterable[str]:
-    return environment.distributions if environment is not None else ()
-
-
-def _ships_code(name: str, environment: Environment | None) -> bool:
-    return environment is not None and any(
-        isinstance(lib.code, DeviceCode) and bool(lib.code) for lib in environment.owned_by(name)
+def _read(frame: Frame, name: str, covers: Covers) -> Attribution:
+    """A package of the stack whose binaries were read to lack the card."""
+    library, coverage = covers.missing[name]
+    evidence = (
+        Text("diagnosis.evidence.frame", owner=name, path=frame.path),
+        Text("diagnosis.evidence.missing_library", owner=library.path.name),
     )
+    culprit = Culprit(frame.distribution, file=str(library.path))
+    return Attribution(culprit, evidence=evidence, weight=COVERAGE, basis=Basis.READ, direction=coverage.direction)
 
 
-class _Covers:
-    """What the environment's own binaries say about a suspect."""
+def _without_code(covers: Covers) -> Iterator[Attribution]:
+    """No stack tells: the only package without code for the card, or all of them as candidates."""
+    found = [
+        Attribution(
+            Culprit(library.distribution, file=str(library.path)),
+            evidence=(Text("diagnosis.evidence.missing_library", owner=library.path.name),),
+            weight=FRAMES,
+            basis=Basis.READ,
+            direction=coverage.direction,
+        )
+        for library, coverage in covers.missing.values()
+    ]
+    if len(found) == 1:
+        yield found[0]
+    else:
+        yield Attribution(candidates=tuple(a.culprit for a in found if a.culprit is not None))
 
-    def __init__(self, case: Case) -> None:
-        self._case = case
-        self.acquitted: frozenset[str] = frozenset({"torch"}) if case.torch.fit in _FITS else frozenset()
-        self._missing: dict[str, None] = {}
-        environment, gpu = case.context.environment, case.gpu
-        if environment is not None and gpu is not None and gpu.arch is not None:
-            self._read(environment, gpu)
 
-    def acquits(self, name: str | None) -> bool:
-        """Whether its code is known to cover the card."""
-        return name in self.acquitted
-
-    def suspects(self) -> list[str]:
-        """The distributions that are read to have nothing for the card."""
-        return list(self._missing)
-
-    def _read(self, environment: Environment, gpu: Gpu) -> None:
-        loader = loader_of(environment)
-        fits: dict[str, set[Fit]] = {}
+def of_file(path: str, environment: Environment | None) -> str | None:
+    """The distribution of a native library by its file: as the environment lists it, else by its name."""
+    if environment is not None:
+        wanted = PurePath(path)
         for library in environment.libraries:
-            if library.owner is None or library.owner == "torch" or not isinstance(library.code, DeviceCode):
-                continue
-            if not library.code or library.owner.startswith("nvidia-"):
-                continue
-            fits.setdefault(library.owner, set()).add(library_coverage(library, gpu, loader).fit)
-        covered = {owner for owner, found in fits.items() if found <= {Fit.NATIVE, Fit.JIT, Fit.SPECIALISED}}
-        self.acquitted |= covered
-        self._missing = {owner: None for owner, found in fits.items() if Fit.MISSING in found and not found & _FITS}
+            if library.path == wanted:
+                return library.distribution
+    return owners.of_native(path)
+
+
+def with_warning(blamed: Attribution, warning: Reading) -> Attribution:
+    """torch said itself that it has no code: that beats frames, and the lack of any evidence."""
+    if blamed.weight >= COVERAGE:
+        return blamed
+    return replace(
+        blamed,
+        culprit=Culprit("torch"),
+        candidates=(),
+        evidence=warning.evidence,
+        weight=COVERAGE,
+        direction=warning.direction,
+    )

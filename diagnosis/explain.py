@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import BinaryIO
 
-from ..model import Cause, Diagnosis, Fit
-from .case import Case, build_case
-from .clean import decode, flatten
+from ..model import Cause, Culprit, Diagnosis
+from .case import OwnerOf, build_case
+from .clean import flatten
 from .context import NOTHING_KNOWN, Context
-from .culprit import MESSAGE, TORCH, attribute
-from .excerpt import excerpt
+from .culprit import attribute, with_warning
+from .excerpt import text_of
+from .failure import failure_text
 from .judges import judge
 from .reading import Attribution, Reading
 from .signatures import find
 from .translate import diagnosis
+from .witnessed import Sighting, explain_sightings
 
 Source = str | bytes | BinaryIO | Iterable[str] | Iterable[bytes]
+_Pair = tuple[Reading, "Attribution | None"]
 
 
 def explain_text(text: Source, context: Context = NOTHING_KNOWN) -> tuple[Diagnosis, ...]:
@@ -31,62 +33,61 @@ def explain_text(text: Source, context: Context = NOTHING_KNOWN) -> tuple[Diagno
     Returns:
         () where the text holds nothing of this project's business.
     """
-    return explain_flat(flatten(decode(excerpt(text))), context)
+    return _explain_flat(flatten(text_of(text)), context)
 
 
-def explain_flat(flat: str, context: Context) -> tuple[Diagnosis, ...]:
-    """The same for flat text (see `clean.flatten`)."""
-    if not find(flat):
+def explain_exception(
+    error: BaseException,
+    context: Context = NOTHING_KNOWN,
+    *,
+    frames_owner: OwnerOf | None = None,
+    sightings: Sequence[Sighting] = (),
+) -> tuple[Diagnosis, ...]:
+    """The diagnoses of an exception with its whole chain; the first is the primary one.
+
+    Args:
+        frames_owner: maps a top-level import name to its distribution; nothing is imported for it.
+        sightings: kernels seen to fail since the last look. They are the best evidence, whatever
+            the exception says: a missing image may come out as another error.
+    """
+    told = _explain_flat(flatten(failure_text(error)), context, frames_owner)
+    if not sightings:
+        return told
+    seen = explain_sightings(sightings, context, raised=True)
+    known = {(d.cause, _name(d.culprit)) for d in seen}
+    causes = {d.cause for d in seen}
+    rest = (d for d in told if (d.cause, _name(d.culprit)) not in known)
+    return (*seen, *(d for d in rest if not (d.culprit is None and d.cause in causes)))
+
+
+def _name(culprit: Culprit | None) -> str | None:
+    return culprit.distribution if culprit else None
+
+
+def _explain_flat(flat: str, context: Context, owner_of: OwnerOf | None = None) -> tuple[Diagnosis, ...]:
+    hits = find(flat)
+    if not hits:
         return ()
-    return explain_case(build_case(flat, context))
+    case = build_case(flat, context, owner_of=owner_of)
+    readings = sorted((r for hit in hits if (r := judge(case, hit)) is not None), key=_order)
+    found = [(reading, attribute(case, reading) if reading.look else None) for reading in readings]
+    return tuple(diagnosis(case, reading, blamed) for reading, blamed in _merged(found))
 
 
-def explain_case(case: Case) -> tuple[Diagnosis, ...]:
-    """Judge every family found, find the culprits, put the primary one first."""
-    readings = [reading for hit in find(case.flat) if (reading := judge(case, hit)) is not None]
-    readings.sort(key=lambda r: (r.cause is Cause.HARMLESS, r.hit.signature.rank))
-    found = [(reading, _attribution(case, reading)) for reading in readings]
-    return tuple(diagnosis(case, reading, blamed) for reading, blamed in _merged(case, found))
+def _order(reading: Reading) -> tuple[bool, int, int]:
+    """What is harmless comes last; errors before what did not load before warnings; then by place."""
+    return reading.cause is Cause.HARMLESS, reading.rank, reading.start
 
 
-def _attribution(case: Case, reading: Reading) -> Attribution | None:
-    return attribute(case, reading) if reading.look else None
-
-
-Pair = tuple[Reading, "Attribution | None"]
-
-
-def _merged(case: Case, found: list[Pair]) -> list[Pair]:
-    """One entry a cause: torch's warning and the error that it announced are one matter."""
-    warned = any(r.cause is Cause.ARCH_MISSING and not r.look and r.owner == "torch" for r, _ in found)
-    kept: list[Pair] = []
-    for reading, blamed in sorted(found, key=_order):
-        blamed = _with_warning(reading, blamed, warned, found)
-        key = (reading.cause, _name(reading, blamed))
-        if any(key == (r.cause, _name(r, b)) for r, b in kept):
-            continue
-        if reading.cause is Cause.ARCH_MISSING and key[1] is None and any(r.cause is Cause.ARCH_MISSING for r, _ in kept):
-            continue
-        kept.append((reading, blamed))
-    return kept
-
-
-def _order(pair: Pair) -> tuple[bool, int, int]:
-    reading = pair[0]
-    return (reading.cause is Cause.HARMLESS, reading.hit.signature.rank, reading.hit.start)
-
-
-def _with_warning(reading: Reading, blamed: Attribution | None, warned: bool, found: list[Pair]) -> Attribution | None:
-    """torch said itself that it has no code: that beats frames, and the lack of any evidence."""
-    if blamed is None or not warned or blamed.weight >= MESSAGE:
-        return blamed
-    torch = next(r for r, _ in found if r.cause is Cause.ARCH_MISSING and not r.look and r.owner == "torch")
-    from ..model import Culprit
-
-    return replace(blamed, culprit=Culprit("torch"), candidates=(), evidence=torch.evidence, weight=TORCH, direction=torch.direction)
-
-
-def _name(reading: Reading, blamed: Attribution | None) -> str | None:
-    if blamed is not None:
-        return blamed.culprit.distribution if blamed.culprit else None
-    return reading.owner
+def _merged(found: list[_Pair]) -> list[_Pair]:
+    """One entry a cause and culprit: torch's warning and the error that it announced are one matter."""
+    warning = next((r for r, _ in found if r.cause is Cause.ARCH_MISSING and not r.look and r.owner == "torch"), None)
+    kept: dict[tuple[Cause, str | None], _Pair] = {}
+    for reading, blamed in found:
+        if blamed is not None and warning is not None and reading.cause is Cause.ARCH_MISSING:
+            blamed = with_warning(blamed, warning)
+        name = _name(blamed.culprit) if blamed is not None else reading.owner
+        unnamed_again = name is None and any(cause is reading.cause for cause, _ in kept)
+        if not unnamed_again:
+            kept.setdefault((reading.cause, name), (reading, blamed))
+    return list(kept.values())

@@ -12,11 +12,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from packaging.version import InvalidVersion, Version
-
 from ..compat.rules import best, fit_image
 from ..knowledge.torch_builds import Build, builds
 from ..model import Cause, Direction, Fit, Fix, Gpu, Text, Vendor
+from ..names import Version
 from .case import Case
 from .torch_fit import listed_images, torch_version
 
@@ -68,7 +67,4 @@ def _holds(build: Build, gpu: Gpu, system: str | None) -> bool:
 
 
 def _age(build: Build) -> Version:
-    try:
-        return Version(build.torch)
-    except InvalidVersion:
-        return Version("0")
+    return Version.parse(build.torch)

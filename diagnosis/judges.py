@@ -17,7 +17,7 @@ from .case import Case
 from .direction import NEW, OLD, by_device, direction
 from .driver_lines import DriverFailure
 from .frames import stacks_near
-from .reading import Reading
+from .reading import Reading, reading_of
 from .signatures import Hit
 
 Judge = Callable[[Case, Hit], "Reading | None"]
@@ -37,7 +37,7 @@ _CPU_TORCH: Final = re.compile(r"\(you have \d[\w.]*\+cpu\)")
 def _plain(case: Case, hit: Hit) -> Reading | None:
     text = hit.matches[0][0]
     found = direction(hit.signature.direction, case, case.around(hit.start, hit.matches[0].end()) if not text else text)
-    return Reading(hit, hit.signature.cause, hit.signature.owner, direction=found)
+    return reading_of(hit, None, hit.signature.owner, direction=found)
 
 
 def _image(case: Case, hit: Hit) -> Reading | None:
@@ -45,7 +45,7 @@ def _image(case: Case, hit: Hit) -> Reading | None:
     rule = hit.signature.direction
     message = case.flat[match.start() : match.end() + 300]
     found = direction(rule, case, message)
-    return Reading(hit, hit.signature.cause, hit.signature.owner, look=True, direction=found)
+    return reading_of(hit, None, hit.signature.owner, look=True, direction=found)
 
 
 def _invalid_image(case: Case, hit: Hit) -> Reading | None:
@@ -62,7 +62,7 @@ def _invalid_image(case: Case, hit: Hit) -> Reading | None:
 def _driver_log(case: Case, hit: Hit) -> Reading | None:
     """The driver's own error log says which kernel, and why."""
     kinds = {record.kind for record in case.records}
-    reading = Reading(hit, Cause.ARCH_MISSING, look=True, direction=by_device(case))
+    reading = reading_of(hit, Cause.ARCH_MISSING, look=True, direction=by_device(case))
     if DriverFailure.MISSING_IMAGE in kinds or DriverFailure.INVALID_PTX in kinds:
         return reading
     if DriverFailure.PTX_TOO_NEW in kinds:
@@ -70,12 +70,12 @@ def _driver_log(case: Case, hit: Hit) -> Reading | None:
     if DriverFailure.JIT_DISABLED in kinds:
         return replace(reading, variant="jit_disabled")
     if DriverFailure.JIT_COMPILER_MISSING in kinds:
-        return Reading(hit, Cause.NOT_INSTALLED_FOR_GPU, "nvidia-driver", variant="jit_compiler")
+        return reading_of(hit, Cause.NOT_INSTALLED_FOR_GPU, "nvidia-driver", variant="jit_compiler")
     return replace(reading, confidence=Confidence.LOW) if DriverFailure.INVALID_IMAGE in kinds else None
 
 
 def _jit_disabled(case: Case, hit: Hit) -> Reading | None:
-    return Reading(hit, Cause.ARCH_MISSING, look=True, direction=by_device(case), variant="jit_disabled")
+    return reading_of(hit, Cause.ARCH_MISSING, look=True, direction=by_device(case), variant="jit_disabled")
 
 
 def _xformers(case: Case, hit: Hit) -> Reading | None:
@@ -88,11 +88,11 @@ def _xformers(case: Case, hit: Hit) -> Reading | None:
     words = set(_CAPABILITY_REASON.findall(case.flat))
     unbuilt = "wasn't build with CUDA support" in text
     if unbuilt and (not words or _cutlass_has_no_code(text)):
-        return Reading(hit, Cause.NOT_INSTALLED_FOR_GPU, "xformers")
+        return reading_of(hit, Cause.NOT_INSTALLED_FOR_GPU, "xformers")
     if not words:
         return None
     by_words = {frozenset({"new"}): NEW, frozenset({"old"}): OLD}.get(frozenset(words))
-    return Reading(hit, Cause.ARCH_GUARD, "xformers", direction=by_words or by_device(case))
+    return reading_of(hit, Cause.ARCH_GUARD, "xformers", direction=by_words or by_device(case))
 
 
 def _cutlass_has_no_code(text: str) -> bool:
@@ -106,13 +106,13 @@ def _cutlass_has_no_code(text: str) -> bool:
 def _xformers_ext(case: Case, hit: Hit) -> Reading | None:
     after = case.flat[hit.start : hit.start + 600]
     if _CPU_TORCH.search(after):
-        return Reading(hit, Cause.CPU_BUILD, "torch")
-    return Reading(hit, Cause.ABI_MISMATCH, "xformers")
+        return reading_of(hit, Cause.CPU_BUILD, "torch")
+    return reading_of(hit, Cause.ABI_MISMATCH, "xformers")
 
 
 def _toolchain(case: Case, hit: Hit) -> Reading | None:
     """A compiler that does not know a target."""
-    return Reading(hit, Cause.TOOLCHAIN_ARCH, hit.signature.owner, direction=direction(hit.signature.direction, case, hit.matches[0][0]))
+    return reading_of(hit, Cause.TOOLCHAIN_ARCH, hit.signature.owner, direction=direction(hit.signature.direction, case, hit.matches[0][0]))
 
 
 def _nvrtc(case: Case, hit: Hit) -> Reading | None:
@@ -125,7 +125,7 @@ def _nvrtc(case: Case, hit: Hit) -> Reading | None:
     elif stacks:
         names = [f.distribution for f in reversed(stacks[0]) if f.distribution]
         owner = names[0] if names and (names[0] == "torch" or owners.has_gpu_code(names[0])) else None
-    return Reading(hit, Cause.TOOLCHAIN_ARCH, owner, direction=direction("toolkit", case))
+    return reading_of(hit, Cause.TOOLCHAIN_ARCH, owner, direction=direction("toolkit", case))
 
 
 def _torch_cpu(case: Case, hit: Hit) -> Reading | None:
@@ -134,8 +134,8 @@ def _torch_cpu(case: Case, hit: Hit) -> Reading | None:
     cuda_asked = "CUDA" in hit.matches[0][0]
     other_vendor = case.vendor is Vendor.INTEL or "+xpu" in version or case.stated.os == "macos"
     if cuda_asked and other_vendor:
-        return Reading(hit, Cause.NOT_INSTALLED_FOR_GPU, variant="other_vendor")
-    return Reading(hit, Cause.CPU_BUILD, "torch")
+        return reading_of(hit, Cause.NOT_INSTALLED_FOR_GPU, variant="other_vendor")
+    return reading_of(hit, Cause.CPU_BUILD, "torch")
 
 
 def _native_import(case: Case, hit: Hit) -> Reading | None:
@@ -143,7 +143,7 @@ def _native_import(case: Case, hit: Hit) -> Reading | None:
     for match in hit.matches:
         owner = _module_owner(case, match)
         if owner is not None and owner != "torch":
-            return Reading(hit, Cause.ABI_MISMATCH, owner)
+            return reading_of(hit, Cause.ABI_MISMATCH, owner)
     return None
 
 
@@ -175,9 +175,9 @@ def _kitchen(case: Case, hit: Hit) -> Reading | None:
     if "'available': False" not in state or "'unavailable_reason': None" in state:
         return None
     if _CANNOT_LOAD.search(state):
-        return Reading(hit, Cause.ABI_MISMATCH, "comfy-kitchen")
+        return reading_of(hit, Cause.ABI_MISMATCH, "comfy-kitchen")
     if _NOT_BUILT.search(state):
-        return Reading(hit, Cause.NOT_INSTALLED_FOR_GPU, "comfy-kitchen")
+        return reading_of(hit, Cause.NOT_INSTALLED_FOR_GPU, "comfy-kitchen")
     return None
 
 
@@ -186,14 +186,14 @@ def _missing_extension(case: Case, hit: Hit) -> Reading | None:
     owner = next(filter(None, (_from_stack(case, m) for m in hit.matches)), None)
     if owner is None and "groundingdino" in case.flat.lower():
         owner = "groundingdino"
-    return Reading(hit, Cause.NOT_INSTALLED_FOR_GPU, owner)
+    return reading_of(hit, Cause.NOT_INSTALLED_FOR_GPU, owner)
 
 
 def _torchcodec(case: Case, hit: Hit) -> Reading | None:
     after = case.flat[hit.start : hit.start + 6_000]
     if _FFMPEG_MISSING.search(after) and "undefined symbol" not in after:
         return None
-    return Reading(hit, Cause.ABI_MISMATCH, "torchcodec", confidence=Confidence.LOW)
+    return reading_of(hit, Cause.ABI_MISMATCH, "torchcodec", confidence=Confidence.LOW)
 
 
 def _new_cards_only(case: Case, hit: Hit) -> Reading | None:

@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final, NamedTuple
 
-from packaging.utils import canonicalize_name
+from ..names import canonical_name
 
 _VERSIONED: Final = re.compile(r"[-_]v?\d[\w.+]*$|_[0-9a-f]{4,40}$")
 _NATIVE_TAIL: Final = re.compile(r"(?:\.(?:cpython|cp|pypy|abi)[\w-]*)?\.(?:so|pyd|dll)(?:\.[\d.]+)?$", re.IGNORECASE)
@@ -36,6 +36,7 @@ class _Tables:
     marks: tuple[tuple[re.Pattern[str], str], ...]
     kernels: tuple[tuple[str, str], ...]
     gpu_code: frozenset[str]
+    stand_ins: Mapping[str, str]
 
 
 @cache
@@ -56,6 +57,7 @@ def _tables() -> _Tables:
         marks=tuple((re.compile(mark, re.IGNORECASE), row["distribution"]) for row in rows for mark in row["marks"]),
         kernels=tuple((mark, row["distribution"]) for row in rows for mark in row["kernels"]),
         gpu_code=frozenset(row["distribution"] for row in rows if row["gpu_code"]),
+        stand_ins={row["distribution"]: row["computes_with"] for row in rows if "computes_with" in row},
     )
 
 
@@ -86,7 +88,7 @@ def of_source_path(path: str, installed: Iterable[str] = ()) -> Ownership:
         installed: canonical names of further distributions that a folder's name may be.
     """
     plain = path.replace("\\", "/").lower()
-    segments = [canonicalize_name(_VERSIONED.sub("", segment)) for segment in plain.split("/")[:-1]]
+    segments = [canonical_name(_VERSIONED.sub("", segment)) for segment in plain.split("/")[:-1]]
     vendored = next((owner for tree, owner in _tables().vendored if f"/{tree}/" in f"/{plain}"), None)
     if vendored is not None and vendored.distribution is not None:
         return vendored
@@ -110,3 +112,8 @@ def of_kernel(mangled: str) -> str | None:
 def has_gpu_code(distribution: str) -> bool:
     """Whether a distribution is known to ship kernels of its own."""
     return distribution in _tables().gpu_code
+
+
+def computes_with(distribution: str) -> str | None:
+    """Whose kernels a package uses that has none of its own (insightface: onnxruntime's)."""
+    return _tables().stand_ins.get(distribution)

@@ -14,7 +14,7 @@ from ..compat.rules import fit_image
 from ..model import Cause, ComputeCapability, Confidence, Direction, Fit, Gpu, Image, Kind, Text, Vendor
 from .case import Case
 from .direction import by_device
-from .reading import Reading
+from .reading import Reading, reading_of
 from .signatures import Hit
 from .torch_fit import is_tegra
 
@@ -33,17 +33,17 @@ def torch_warning(case: Case, hit: Hit) -> Reading | None:
     if in_use is not None and devices and in_use not in devices and in_use.major != devices[0].major:
         if _covers(case, in_use).covered:
             why = (Text("diagnosis.evidence.other_card", card=str(devices[0]), used=str(in_use)),)
-            return Reading(hit, Cause.HARMLESS, direction=None, evidence=why)
+            return reading_of(hit, Cause.HARMLESS, direction=None, evidence=why)
     device = in_use if in_use in devices or not devices else devices[0]
     if device is None:
-        return Reading(hit, Cause.ARCH_MISSING, "torch", confidence=Confidence.MEDIUM)
+        return reading_of(hit, Cause.ARCH_MISSING, "torch", confidence=Confidence.MEDIUM)
     verdict = _covers(case, device)
     if verdict.covered:
         why = (Text("diagnosis.evidence.same_major", card=str(device)),)
-        return Reading(hit, Cause.HARMLESS, evidence=why)
+        return reading_of(hit, Cause.HARMLESS, evidence=why)
     gpu = Gpu("", Vendor.NVIDIA, device)
     unsure = verdict.covered is None or is_tegra(gpu)
-    return Reading(
+    return reading_of(
         hit,
         Cause.ARCH_MISSING,
         "torch",

@@ -38,7 +38,7 @@ def diagnosis(case: Case, reading: Reading, blamed: Attribution | None) -> Diagn
     return Diagnosis(
         code=_VARIANTS.get(variant or "", _CODES[reading.cause]),
         cause=reading.cause,
-        family=reading.hit.signature.id,
+        family=reading.family,
         message=_message(case, reading, name, direction, variant),
         culprit=culprit,
         candidates=blamed.candidates if blamed and culprit is None else (),
@@ -88,9 +88,9 @@ def _card(case: Case) -> Text:
 
 
 def _evidence(reading: Reading, blamed: Attribution | None) -> tuple[Text, ...]:
-    seen = Text("diagnosis.evidence.seen", words=reading.hit.matches[0][0][:160])
-    told = (Text(f"diagnosis.family.{reading.hit.signature.id}"),)
-    return (seen, *told, *(blamed.evidence if blamed else ()), *reading.evidence)
+    seen = (Text("diagnosis.evidence.seen", words=reading.words),) if reading.words else ()
+    told = Text(f"diagnosis.family.{reading.family}")
+    return (*seen, told, *(blamed.evidence if blamed else ()), *reading.evidence)
 
 
 def _confidence(reading: Reading, blamed: Attribution | None) -> Confidence:

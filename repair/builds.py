@@ -9,13 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from packaging.version import InvalidVersion, Version
-
 from ..compat.rules import Loader, best, fit_image
 from ..compat.tables import isa_ceiling, parse_version
 from ..knowledge import drivers
 from ..knowledge.torch_builds import Build, builds, companion_versions
 from ..model import Arch, Environment, Fit, Fix, GfxTarget, Gpu, Image, Kind, Text
+from ..names import Version, parsed
 
 INDEX: Final = "https://download.pytorch.org/whl/"
 _COMPANIONS: Final = ("torchvision", "torchaudio")
@@ -103,23 +102,16 @@ def _change(build: Build, env: Environment) -> tuple[int, int, int, int, str]:
     the newest patch; among its tags the installed one, then the newest toolkit. With nothing
     installed: the newest.
     """
-    version = Version(build.torch)
+    version = Version.parse(build.torch)
     toolkit = parse_version(build.toolkit) if build.toolkit else (0, 0)
     newest_toolkit = -(toolkit[0] * 100 + toolkit[1])
     minor = version.major * 1000 + version.minor
-    installed = _installed(env)
+    installed = parsed(env.torch.version) if env.torch else None
     if installed is None:
         return (0, -minor, -version.micro, newest_toolkit, build.tag)
     distance = minor - (installed.major * 1000 + installed.minor)
     same_tag = 0 if installed.local == build.tag else 1
     return (0 if distance >= 0 else 1, abs(distance), -version.micro, same_tag * 10_000 + newest_toolkit, build.tag)
-
-
-def _installed(env: Environment) -> Version | None:
-    try:
-        return Version(env.torch.version) if env.torch else None
-    except InvalidVersion:
-        return None
 
 
 def switch_fix(env: Environment, gpus: Sequence[Gpu]) -> Fix | None:

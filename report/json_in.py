@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
-from packaging.utils import canonicalize_name
+from ..names import canonical_name
 
 from ..errors import UsageError
 from ..model import (
@@ -79,7 +79,7 @@ def _environment(env: Mapping[str, Any], libraries: Any) -> Environment:
     driver, host = env.get("driver"), env.get("host")
     read = tuple(_library(row) for row in _list(libraries, "libraries"))
     distributions = {
-        canonicalize_name(str(k)): Distribution(canonicalize_name(str(k)), str(v))
+        canonical_name(str(k)): Distribution(canonical_name(str(k)), str(v))
         for k, v in _mapping(env.get("distributions") or {}, "environment.distributions").items()
     }
     if torch is not None:
@@ -145,7 +145,7 @@ def _library(raw: Any) -> Library:
         path=pure,
         format=str(row.get("format") or "elf"),
         code=Unreadable(unreadable) if unreadable else _code(row),
-        distribution=canonicalize_name(name) if name else None,
+        distribution=canonical_name(name) if name else None,
         version=_text(row.get("version")),
         node_pack=_text(row.get("node_pack")),
         relative=path,

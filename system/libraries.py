@@ -8,15 +8,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from packaging.utils import canonicalize_name
+from ..names import canonical_name
 
 from ..binaries.native import read_native
 from ..model import DeviceCode, Distribution, Library, Unreadable
 
 _NATIVE: Final = re.compile(r"\.(so(\.\d+)*|pyd|dll)$", re.IGNORECASE)
 _INFO: Final = re.compile(r"^(?P<name>.+?)-(?P<version>[^-]+)(-py[\d.]+)?\.(dist|egg)-info$")
-# Folders without libraries of their own: byte code, tests' caches, version control.
-_SKIPPED: Final = frozenset({"__pycache__", ".git", "node_modules", ".disabled"})
+# Folders without libraries that anything loads: byte code, version control, what Manager disabled, our own sample.
+_SKIPPED: Final = frozenset({"__pycache__", ".git", "node_modules", ".disabled", "archcov_sample"})
 _MAX_RECORD: Final = 64 << 20
 
 
@@ -39,7 +39,7 @@ def installed(site_packages: Sequence[Path]) -> Installed:
             match = _INFO.match(info.name)
             if match is None:
                 continue
-            name = canonicalize_name(match["name"])
+            name = canonical_name(match["name"])
             distribution = Distribution(name, match["version"].replace("_", "-"), str(info))
             distributions.setdefault(name, distribution)
             for relative in _recorded_libraries(info):

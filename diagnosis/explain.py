@@ -87,7 +87,6 @@ def _merged(found: list[_Pair]) -> list[_Pair]:
         if blamed is not None and warning is not None and reading.cause is Cause.ARCH_MISSING:
             blamed = with_warning(blamed, warning)
         name = _name(blamed.culprit) if blamed is not None else reading.owner
-        unnamed_again = name is None and any(cause is reading.cause for cause, _ in kept)
-        if not unnamed_again:
-            kept.setdefault((reading.cause, name), (reading, blamed))
-    return list(kept.values())
+        kept.setdefault((reading.cause, name), (reading, blamed))
+    named = {cause for cause, name in kept if name is not None}
+    return [pair for (cause, name), pair in kept.items() if name is not None or cause not in named]

@@ -176,7 +176,7 @@ def by_driver_name(name: str) -> ComputeCapability | None:
 
 def is_integrated(capability: ComputeCapability) -> bool:
     """Whether devices of this capability are Tegra (Jetson, Drive)."""
-    return str(capability) in _raw()["integrated_capabilities"]["capabilities"]
+    return str(capability) in _raw()["integrated"]["capabilities"]
 
 
 def _nearest(name: str) -> tuple[str, ...]:

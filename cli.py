@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import locale
-import os
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn, Protocol, cast
@@ -14,6 +12,7 @@ from . import __version__
 from .commands.console import CANNOT_LOOK, USAGE, Console, utf8, wants_colour
 from .errors import ArchcovError, CannotLook, UsageError
 from .report.words import LANGUAGES, language
+from .system.language import system_language
 
 # A verb is a module of commands/, loaded when it is asked for.
 VERBS: Final = {
@@ -96,17 +95,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.note("archcov: interrupted")
         return 130
-
-
-def system_language() -> str | None:
-    """The locale's name, from the environment first (as POSIX tools do), then from the system."""
-    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
-        if value := os.environ.get(name):
-            return value
-    try:
-        return locale.getlocale()[0]
-    except ValueError:
-        return None
 
 
 if __name__ == "__main__":

@@ -2,38 +2,66 @@
 
 from __future__ import annotations
 
-import csv
-import subprocess
+import re
 import sys
-from collections.abc import Callable
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from ..knowledge.drivers import cuda_of_driver
+from ..knowledge.gpus import by_driver_name
 from ..model import ComputeCapability, Driver, Gpu, Obstacle, Vendor
 from .amd_topology import TOPOLOGY, amd_gpus
+from .nvidia_smi import Found, by_nvidia_smi
 
-Found = tuple[tuple[Gpu, ...], Driver | None, tuple[Obstacle, ...]]
-
-_SMI: Final = "nvidia-smi"
-_QUERY: Final = "index,name,compute_cap,memory.total,driver_version"
-_TIMEOUT_S: Final = 10
-_DRIVER_MODELS: Final = {0: "WDDM", 1: "TCC", 2: "MCDM"}
+_DRIVER_MODELS: Final = {0: "WDDM", 1: "TCC", 2: "MCDM"}  # nvmlDriverModel_t
+_NVML_FAULTS: Final = {
+    "NVML_ERROR_LIB_RM_VERSION_MISMATCH": (
+        "the loaded kernel driver and the driver's libraries are of different versions; "
+        "restart the machine (after a driver update) or rebuild the container on this driver"
+    ),
+    "NVML_ERROR_NO_PERMISSION": "no permission to ask the driver; in a container, pass the devices through",
+}
+_TEGRA: Final = re.compile(r"\b(tegra|orin|xavier|thor|nvgpu)\b", re.IGNORECASE)
 
 
 def find_gpus(topology: Path = TOPOLOGY) -> Found:
-    """Cards, NVIDIA driver, and what could not be asked and why."""
-    gpus, driver, obstacles = nvidia_gpus()
+    """Cards, NVIDIA driver, and what could not be asked and why.
+
+    An obstacle on "gpus" says that nothing is there to ask; one on "driver" that something is wrong with it.
+    """
+    gpus, driver, obstacles = _nvidia_gpus()
     amd = amd_gpus(topology) if sys.platform.startswith("linux") else ()
     if amd and not gpus:
         obstacles = tuple(o for o in obstacles if o.what != "gpus")
-    return (*gpus, *amd), driver, obstacles
+    return (*(completed(gpu) for gpu in gpus), *amd), _with_cuda(driver), obstacles
 
 
-def nvidia_gpus() -> Found:
-    """By NVML, else by nvidia-smi."""
+def completed(gpu: Gpu) -> Gpu:
+    """Where the driver did not tell the capability, its name for the card may; a Jetson is known by name."""
+    return replace(
+        gpu,
+        compute_capability=gpu.compute_capability or by_driver_name(gpu.name),
+        integrated=bool(_TEGRA.search(gpu.name)),
+    )
+
+
+def _with_cuda(driver: Driver | None) -> Driver | None:
+    if driver is None or driver.version is None or driver.cuda is not None:
+        return driver
+    return replace(driver, cuda=cuda_of_driver(driver.version, "windows" if sys.platform == "win32" else "linux"))
+
+
+def _nvidia_gpus() -> Found:
+    """By NVML; by nvidia-smi where NVIDIA's binding is not installed, or is broken."""
     try:
-        import pynvml
-    except ImportError:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the name's former package warns that it is deprecated
+            import pynvml
+    except Exception:  # noqa: BLE001 - a foreign module of that name may throw anything
+        return by_nvidia_smi()
+    if not hasattr(pynvml, "nvmlInit"):
         return by_nvidia_smi()
     return by_nvml(pynvml)
 
@@ -42,47 +70,53 @@ def by_nvml(nvml: Any) -> Found:
     """Ask NVML; every answer that fails alone is left open."""
     try:
         nvml.nvmlInit()
-    except nvml.NVMLError as fault:
-        return (), None, _not_there(nvml, fault)
+    except (nvml.NVMLError, OSError, AttributeError) as fault:
+        return (), None, (_not_started(nvml, fault),)
     try:
-        driver = Driver(_text(_asked(nvml, nvml.nvmlSystemGetDriverVersion)), _cuda(_asked(nvml, _cuda_version(nvml))))
-        count = _asked(nvml, nvml.nvmlDeviceGetCount) or 0
-        cards = [_nvml_card(nvml, index) for index in range(count)]
-        return tuple(card for card in cards if card is not None), driver, ()
+        driver = Driver(
+            _text(_asked(nvml, "nvmlSystemGetDriverVersion")), _cuda(_asked(nvml, "nvmlSystemGetCudaDriverVersion"))
+        )
+        cards: list[Gpu] = []
+        obstacles: list[Obstacle] = []
+        for index in range(_asked(nvml, "nvmlDeviceGetCount") or 0):
+            try:
+                handle = nvml.nvmlDeviceGetHandleByIndex(index)
+            except nvml.NVMLError as fault:  # fallen off the bus, or not passed into this container
+                obstacles.append(Obstacle("gpus", f"GPU {index}: NVML: {fault}"))
+                continue
+            cards.append(_nvml_card(nvml, handle, index))
+        return tuple(cards), driver, tuple(obstacles)
     finally:
-        nvml.nvmlShutdown()
+        _asked(nvml, "nvmlShutdown")
 
 
-def _cuda_version(nvml: Any) -> Callable[[], Any]:
-    # the second form asks the driver alone, not a newer compat library beside it
-    return getattr(nvml, "nvmlSystemGetCudaDriverVersion_v2", nvml.nvmlSystemGetCudaDriverVersion)  # type: ignore[no-any-return]
-
-
-def _not_there(nvml: Any, fault: Any) -> tuple[Obstacle, ...]:
-    """No library or no driver is no fault of this machine; anything else is told."""
+def _not_started(nvml: Any, fault: Exception) -> Obstacle:
+    """No library or no driver is no fault of this machine; anything else is told as one."""
     code = getattr(fault, "value", None)
-    absent = {getattr(nvml, name, None) for name in ("NVML_ERROR_LIBRARY_NOT_FOUND", "NVML_ERROR_DRIVER_NOT_LOADED")}
-    if code in absent:
-        return (Obstacle("gpus", f"no NVIDIA driver is loaded (NVML: {fault})"),)
-    return (Obstacle("driver", f"NVML: {fault}"),)
+    if code is not None:
+        for name in ("NVML_ERROR_LIBRARY_NOT_FOUND", "NVML_ERROR_DRIVER_NOT_LOADED"):
+            if code == getattr(nvml, name, None):
+                return Obstacle("gpus", f"no NVIDIA driver is loaded (NVML: {fault})")
+        for name, meaning in _NVML_FAULTS.items():
+            if code == getattr(nvml, name, None):
+                return Obstacle("driver", f"NVML: {fault}: {meaning}")
+    return Obstacle("driver", f"NVML: {fault}")
 
 
-def _asked(nvml: Any, question: Callable[..., Any], *args: Any) -> Any:
+def _asked(nvml: Any, question: str, *args: Any) -> Any:
+    """The answer, or None where the driver, or an older binding, has none."""
     try:
-        return question(*args)
-    except (nvml.NVMLError, UnicodeDecodeError):
+        return getattr(nvml, question)(*args)
+    except (nvml.NVMLError, AttributeError, UnicodeDecodeError):
         return None
 
 
-def _nvml_card(nvml: Any, index: int) -> Gpu | None:
-    handle = _asked(nvml, nvml.nvmlDeviceGetHandleByIndex, index)
-    if handle is None:
-        return None
-    capability = _asked(nvml, nvml.nvmlDeviceGetCudaComputeCapability, handle)
-    memory = _asked(nvml, nvml.nvmlDeviceGetMemoryInfo, handle)
-    model = _asked(nvml, nvml.nvmlDeviceGetCurrentDriverModel, handle) if sys.platform == "win32" else None
+def _nvml_card(nvml: Any, handle: Any, index: int) -> Gpu:
+    capability = _asked(nvml, "nvmlDeviceGetCudaComputeCapability", handle)
+    memory = _asked(nvml, "nvmlDeviceGetMemoryInfo", handle)
+    model = _asked(nvml, "nvmlDeviceGetCurrentDriverModel", handle) if sys.platform == "win32" else None
     return Gpu(
-        name=_text(_asked(nvml, nvml.nvmlDeviceGetName, handle)) or f"GPU {index}",
+        name=_text(_asked(nvml, "nvmlDeviceGetName", handle)) or f"GPU {index}",
         vendor=Vendor.NVIDIA,
         compute_capability=ComputeCapability(*capability) if capability else None,
         index=index,
@@ -101,45 +135,4 @@ def _cuda(number: int | None) -> str | None:
     return f"{number // 1000}.{number % 1000 // 10}" if number else None
 
 
-def by_nvidia_smi(run: Callable[..., Any] = subprocess.run) -> Found:
-    """Ask the driver's own program, where NVIDIA's binding is not installed."""
-    hidden = {"creationflags": 0x08000000} if sys.platform == "win32" else {}  # CREATE_NO_WINDOW
-    command = [_SMI, f"--query-gpu={_QUERY}", "--format=csv,noheader,nounits"]
-    try:
-        done = run(command, capture_output=True, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL, check=False, **hidden)
-    except FileNotFoundError:
-        return (), None, (Obstacle("gpus", "neither NVML (package nvidia-ml-py) nor nvidia-smi is there to ask"),)
-    except (OSError, subprocess.TimeoutExpired) as fault:
-        return (), None, (Obstacle("driver", f"{_SMI}: {fault}"),)
-    text = done.stdout.decode("utf-8", "replace")
-    if done.returncode != 0:
-        reason = (text + done.stderr.decode("utf-8", "replace")).strip().splitlines()
-        return (), None, (Obstacle("driver", f"{_SMI}: {reason[0] if reason else f'exit {done.returncode}'}"),)
-    return parse_smi(text)
-
-
-def parse_smi(text: str) -> Found:
-    """The rows of the query; a field that an old driver does not know is left open."""
-    cards = []
-    driver: str | None = None
-    for row in csv.reader(text.splitlines(), skipinitialspace=True):
-        if len(row) < 5:
-            continue
-        index, name, capability, memory, driver = (field.strip() for field in row[:5])
-        cards.append(
-            Gpu(
-                name=name,
-                vendor=Vendor.NVIDIA,
-                compute_capability=_capability(capability),
-                index=int(index) if index.isdigit() else None,
-                memory_bytes=int(memory) << 20 if memory.isdigit() else None,
-            )
-        )
-    return tuple(cards), Driver(driver) if driver else None, ()
-
-
-def _capability(text: str) -> ComputeCapability | None:
-    try:
-        return ComputeCapability.parse(text)
-    except ValueError:
-        return None
+__all__ = ["Found", "by_nvml", "completed", "find_gpus"]

@@ -90,12 +90,19 @@ def interpreter_beside(root: Path) -> Path | None:
 
 
 def node_packs(root: Path) -> tuple[Path, ...]:
-    """The folders of the node packs that ComfyUI would load."""
-    packs = root / "custom_nodes"
+    """The folders of the node packs of a ComfyUI folder."""
+    return packs_in(root / "custom_nodes")
+
+
+def packs_in(folder: Path) -> tuple[Path, ...]:
+    """The node packs that ComfyUI would load from a folder, but for copies of this one."""
     return tuple(
-        packs / name
-        for name in _names(packs)
-        if (packs / name).is_dir() and not name.startswith((".", "__")) and not name.endswith(".disabled")
+        folder / name
+        for name in _names(folder)
+        if (folder / name).is_dir()
+        and not name.startswith((".", "__"))
+        and not name.endswith(".disabled")
+        and not (folder / name / "binaries" / "fatbin.py").exists()
     )
 
 

@@ -1,0 +1,44 @@
+"""The routes under /archcov; handlers never block the event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Final
+
+from .. import __version__
+from ..report.json_out import report_json
+from ..report.words import LANGUAGES
+from .guard import refusal
+from .startup import Startup
+
+REPORT_WAIT_S: Final = 45.0  # the frontend gives a route 60 s
+
+
+def add_routes(routes: Any, web: Any, startup: Startup) -> None:
+    """Register on the host's route table.
+
+    Args:
+        routes: `PromptServer.instance.routes`.
+        web: the module aiohttp.web, which the host has loaded.
+    """
+
+    def fault(status: int, error: str, detail: str) -> Any:
+        return web.json_response({"error": error, "detail": detail}, status=status)
+
+    @routes.get("/archcov/report")
+    async def get_report(request: Any) -> Any:
+        report = await asyncio.get_running_loop().run_in_executor(None, startup.wait, REPORT_WAIT_S)
+        if report is None:
+            return fault(503, "not_ready", "the check has not finished, or it failed: see the log")
+        wanted = request.query.get("lang", startup.lang)
+        lang = wanted if wanted in LANGUAGES else startup.lang
+        document = await asyncio.get_running_loop().run_in_executor(None, report_json, report, __version__, lang)
+        return web.json_response(document)
+
+    @routes.post("/archcov/rescan")
+    async def post_rescan(request: Any) -> Any:
+        refused = refusal(request.headers, request.content_length)
+        if refused is not None:
+            return fault(*refused)
+        startup.rescan()
+        return web.json_response({"schema": 1, "started": True}, status=202)

@@ -1,0 +1,91 @@
+"""The check at start-up: in a thread, told in the host's log, never in its way."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Final
+
+from ..model import Environment, Report, Status
+from ..report.banner import banner
+from ..scan import judge_environment
+from ..system.environment import Target, collect
+from . import hostfacts
+from .contained import LOG, contained
+
+# The banner stands in order in the log if the scan is done by then; on a cold disk it comes later.
+JOIN_S: Final = 0.3
+
+
+class Startup:
+    """The latest report of this process, and the scan that makes it."""
+
+    def __init__(self) -> None:
+        self._done = threading.Event()
+        self._lock = threading.Lock()
+        self._running = False
+        self._report: Report | None = None
+        self.lang = "en"
+
+    def begin(self) -> None:
+        """Start the scan and wait for it no longer than `JOIN_S`."""
+        with contained("the language of the banner"):
+            self.lang = hostfacts.lang()
+        self._start(announce=True).join(JOIN_S)
+
+    def rescan(self) -> None:
+        """Look again; a scan that runs already serves."""
+        with self._lock:
+            if self._running:
+                return
+            self._done.clear()
+        self._start(announce=False)
+
+    def _start(self, *, announce: bool) -> threading.Thread:
+        self._running = True
+        thread = threading.Thread(target=self._scan, args=(announce,), name="archcov-scan", daemon=True)
+        thread.start()
+        return thread
+
+    def _scan(self, announce: bool) -> None:
+        try:
+            with contained("the start-up check"):
+                self._report = scan()
+                if announce:
+                    tell(self._report, self.lang)
+        finally:
+            self._running = False
+            self._done.set()
+
+    def wait(self, seconds: float) -> Report | None:
+        """The report, waiting for the scan at most so long; None where there is none."""
+        self._done.wait(seconds)
+        return self._report
+
+    @property
+    def environment(self) -> Environment | None:
+        """The facts of the latest report, without waiting."""
+        report = self._report
+        return report.environment if report is not None else None
+
+
+def scan() -> Report:
+    """The report of the running host."""
+    started = time.perf_counter()
+    target = Target(
+        host=hostfacts.host(), uses=hostfacts.uses(), packs=tuple(Path(pack) for pack in hostfacts.packs())
+    )
+    return judge_environment(collect(target), started=started)
+
+
+def tell(report: Report, lang: str) -> None:
+    """The banner, line by line, in the host's log."""
+    fine = report.verdict.status in (Status.OK, Status.UNKNOWN)
+    if fine and os.environ.get("ARCHCOV_QUIET") == "1":
+        return
+    level = logging.INFO if fine else logging.WARNING
+    for line in banner(report, lang).split("\n"):
+        LOG.log(level, "%s", line)

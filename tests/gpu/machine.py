@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from archcov.compat.tables import isa_ceiling
 from archcov.model import ComputeCapability, Coverage, DeviceCode, Gpu, Vendor
 
 
+@cache
 def this_gpu() -> Gpu:
     """The first card, as nvidia-smi tells it: not from the code under test."""
     query = ["nvidia-smi", "--query-gpu=name,compute_cap", "--format=csv,noheader"]

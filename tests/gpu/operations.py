@@ -14,6 +14,8 @@ from typing import Any
 from archcov.system.kernel_owner import KernelOwners
 from archcov.system.witness import Witness
 
+from nodes import lacks_code
+
 
 def relu() -> Callable[[], Any]:
     import torch
@@ -152,13 +154,11 @@ def observe(name: str) -> dict[str, Any]:
         failed += witness.after()
     kernels = sorted({failure.kernel for failure in failed if failure.kernel})
     start = time.perf_counter()
-    owners = KernelOwners().find_all(kernels)
+    owners = KernelOwners().find_all(kernels, lacks_code)
     result |= {
         "failures": len(failed),
         "kinds": sorted({failure.failure.value for failure in failed}),
-        "kernels": {
-            kernel: [str(path) for path in owner.candidates + owner.others] for kernel, owner in owners.items()
-        },
+        "kernels": {kernel: [str(path) for path in owner.candidates] for kernel, owner in owners.items()},
         "owner_seconds": round(time.perf_counter() - start, 3),
         "log": witness.log.text_since(0)[0][:3000] if witness.log and failed else "",
     }

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from archcov.selftest.trace import Trace, trace
 from archcov.system.loaded_libraries import loaded_libraries
@@ -166,7 +165,7 @@ def traced() -> Result:
         run.node = "Second"
         try:
             second_pack()
-        except RuntimeError as error:
+        except Exception as error:  # noqa: BLE001 - the shared runtime's error, reported by an innocent operation
             print(error, file=sys.stderr)
     rows = told(run)
     return {
@@ -175,7 +174,7 @@ def traced() -> Result:
             "two failures": len(rows) == 2,
             "libraries": [row["library"] for row in rows] == [static.path.name, shared.path.name],
             "nodes": [row["node"] for row in rows] == ["First", "Second"],
-            "callers": all(row["caller"] and Path(__file__).name in row["caller"] for row in rows),
+            "callers": all(str(row["caller"]).endswith(" fill") for row in rows),
         },
     }
 
@@ -187,7 +186,7 @@ def traced_torch() -> Result:
     with trace() as run:
         try:
             prepared()
-        except RuntimeError as error:
+        except Exception as error:  # noqa: BLE001 - the failure is what is looked for
             raised = error
     rows = told(run)
     return {

@@ -20,7 +20,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from archcov.diagnosis.driver_lines import parse
 from archcov.model import Fit, Gpu, Kind
+from archcov.system.kernel_owner import KernelOwners
 from machine import as_json, clean_env, device_code, finish, overlay, predict, run_child, this_gpu
 from patch_arch import PTX, SASS, renumber
 
@@ -99,8 +101,9 @@ def try_state(case: Case, copy: Path, gpu: Gpu, scratch: str, row: dict[str, Any
     coverage = predict(copy, gpu)
     path = os.pathsep.join((scratch, os.environ.get("PYTHONPATH", "")))
     operations = (*case.spares, *case.touches)
-    child = run_child([str(OPERATIONS), *operations], clean_env(PYTHONPATH=path))
-    results = child.get("results") or [{"operation": " ".join(operations), **child}]
+    results = run_child([str(OPERATIONS), *operations], clean_env(PYTHONPATH=path)).get("results")
+    if results is None:  # some library ended the process: each operation alone
+        results = [try_alone(operation, copy, path, scratch) for operation in operations]
     row = {"package": case.package, **row, **as_json(coverage)}
     rows = []
     for seen in results:
@@ -109,12 +112,29 @@ def try_state(case: Case, copy: Path, gpu: Gpu, scratch: str, row: dict[str, Any
     return rows
 
 
+def try_alone(operation: str, copy: Path, path: str, scratch: str) -> dict[str, Any]:
+    """One operation; where the library ends the process, what the driver wrote into a file tells why."""
+    log = Path(scratch, f"{operation}.log")
+    child = run_child([str(OPERATIONS), operation], clean_env(PYTHONPATH=path, CUDA_LOG_FILE=str(log)))
+    if "results" in child:
+        return dict(child["results"][0])
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    records = parse(text)
+    owners = KernelOwners(lambda: (copy,)).find_all(record.kernel for record in records if record.kernel)
+    return {
+        "operation": operation,
+        **child,
+        "raised": "the process ended: " + child.get("stderr", "")[-200:].strip(),
+        "failures": len(records),
+        "kernels": {kernel: [str(path) for path in owner.candidates] for kernel, owner in owners.items()},
+        "log": text[:3000],
+    }
+
+
 def judged(fit: Fit, seen: dict[str, Any], copy: Path, *, touches: bool) -> bool | str:
     """Whether what happened is what the prediction says; "absent" where it could not be tried."""
     if "absent" in seen:
         return "absent"
-    if "died" in seen:
-        return False
     if fit in RUNS or not touches:
         return seen["raised"] is None and seen["failures"] == 0
     owners = {owner for paths in seen["kernels"].values() for owner in paths}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -42,4 +43,4 @@ def test_this_thread_stands_in_the_interpreter() -> None:
         return
     names = [path.name.lower() for path in read()]
     assert any("python" in name for name in names), names
-    assert all(one != two for one, two in zip(names, names[1:], strict=False))
+    assert all(one != two for one, two in itertools.pairwise(names))

@@ -192,6 +192,7 @@ def _subject(owner: Owner, library: Library) -> Subject:
 
 
 def _evidence(rows: Sequence[tuple[Library, Coverage]], gpu: Gpu) -> Iterator[Text]:
+    """What the first few libraries hold, and on which side of it the card is."""
     for library, coverage in rows[:4]:
         assert isinstance(library.code, DeviceCode)
         yield Text(
@@ -201,10 +202,11 @@ def _evidence(rows: Sequence[tuple[Library, Coverage]], gpu: Gpu) -> Iterator[Te
             yield Text(
                 "library.gap", file=library.path.name, missing=coverage.missing, containers=library.code.count
             )
-        if coverage.direction:
-            yield Text(f"direction.{coverage.direction.value}", gpu=gpu.name, arch=gpu.arch or "")
         if own_runtime(library):
             yield Text("library.own_runtime", file=library.path.name)
+    directions = dict.fromkeys(c.direction for _, c in rows if c.direction)
+    for direction in directions:
+        yield Text(f"direction.{direction.value}", gpu=gpu.name, arch=gpu.arch or "")
 
 
 def own_runtime(library: Library) -> bool:

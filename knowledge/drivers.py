@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from ..model import ComputeCapability
+from .data import load
 
 Version = tuple[int, ...]
 
@@ -20,7 +20,7 @@ class Support:
 
     Attributes:
         dropped: the driver is too new for the card (else, where not ok, too old).
-        branch: the last, or the first, branch that runs it.
+        branch: the last branch that runs it where dropped, else the first.
     """
 
     ok: bool | None
@@ -29,12 +29,12 @@ class Support:
 
 
 @cache
-def _raw() -> Any:
-    return json.loads((files(__package__) / "drivers.json").read_text("utf-8"))
+def _raw() -> Mapping[str, Any]:
+    return load("drivers.json")
 
 
 def parse(version: str) -> Version | None:
-    """"572.60" -> (572, 60); None for what is no driver version."""
+    """ "572.60" -> (572, 60); None for what is no driver version."""
     match = re.match(r"\s*(\d+(?:\.\d+)*)", version)
     return tuple(int(part) for part in match[1].split(".")) if match else None
 
@@ -52,14 +52,28 @@ def cuda_of_driver(version: str, system: str) -> str | None:
         return None
     newest = None
     for row in _raw()["paired"]["rows"]:
-        paired = parse(row["windows"] or row["linux"].split(".")[0]) if system == "windows" else parse(row["linux"])
+        paired = parse(_paired(row, system))
         if paired is not None and have >= paired:
-            newest = row["cuda"]
+            newest = str(row["cuda"])
     return newest
 
 
+def paired_driver(cuda: str, system: str) -> str | None:
+    """The first driver of a CUDA version, which also compiles its PTX; None where not known.
+
+    For CUDA 13 on Windows it is a branch ("580"), as no exact figure is published.
+    """
+    return next((_paired(row, system) for row in _raw()["paired"]["rows"] if row["cuda"] == cuda), None)
+
+
+def _paired(row: Mapping[str, str | None], system: str) -> str:
+    linux = row["linux"]
+    assert linux is not None
+    return (row["windows"] or linux.partition(".")[0]) if system == "windows" else linux
+
+
 def minimum_driver(toolkit: str, system: str) -> str | None:
-    """The oldest driver that runs code of a CUDA toolkit (minor-version compatibility)."""
+    """The oldest driver that runs machine code of a CUDA toolkit (minor-version compatibility)."""
     major = toolkit.partition(".")[0]
     for row in _raw()["minimum"]["rows"]:
         if str(row["major"]) == major:
@@ -67,16 +81,42 @@ def minimum_driver(toolkit: str, system: str) -> str | None:
     return None
 
 
-def supports(device: ComputeCapability, version: str, system: str) -> Support:  # noqa: ARG001 - branches are the same everywhere so far
+def supports(device: ComputeCapability, version: str, system: str) -> Support:  # noqa: ARG001 - the same on every system so far
     """Whether a driver of this version runs devices of this capability."""
     have = parse(version)
-    if have is None:
+    if have is None or is_tegra(device):
         return Support(None)
+    last, first = last_branch(device), first_branch(device)
+    if last is not None and have[0] >= last.next:
+        return Support(False, dropped=True, branch=str(last.branch))
+    if first is not None and have[0] < first:
+        return Support(False, branch=str(first))
+    return Support(True if first is not None or last is not None else None, branch=None if first is None else str(first))
+
+
+@dataclass(frozen=True, slots=True)
+class LastBranch:
+    """The last driver branch that runs an architecture, and the number that the next one begins with."""
+
+    branch: int
+    next: int
+
+
+def last_branch(device: ComputeCapability) -> LastBranch | None:
+    """None: still supported, or not known."""
     for row in _raw()["last_branch"]["rows"]:
-        below = row.get("minor_below", 10)
-        if device.major == row["major"] and device.minor < below and have[0] > row["branch"]:
-            return Support(False, dropped=True, branch=str(row["branch"]))
-    known = [row for row in _raw()["first_branch"]["rows"] if row["cc"] == str(device)]
-    if known and have[0] < known[0]["branch"]:
-        return Support(False, branch=str(known[0]["branch"]))
-    return Support(True if known else None)
+        if ComputeCapability.parse(row["from"]) <= device <= ComputeCapability.parse(row["to"]):
+            return LastBranch(row["branch"], row["next"])
+    return None
+
+
+def first_branch(device: ComputeCapability) -> int | None:
+    """The first driver branch that runs devices of this capability; None where not known."""
+    return next((row["branch"] for row in _raw()["first_branch"]["rows"] if row["cc"] == str(device)), None)
+
+
+def is_tegra(device: ComputeCapability) -> bool:
+    """Whether the device has a driver of its own, so that the tables do not apply."""
+    from .gpus import is_integrated  # the table of cards is large: read only where this is asked
+
+    return is_integrated(device)

@@ -5,10 +5,10 @@ Measured lists, for planning what to install; an installed library is read, neve
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+
+from .data import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class WheelList:
 @cache
 def wheel_lists() -> tuple[WheelList, ...]:
     """Every measured list, in the order of the table of extensions, newest version first."""
-    raw = json.loads((files(__package__) / "extension_wheels.json").read_text("utf-8"))
+    raw = load("extension_wheels.json")
     return tuple(
         WheelList(
             extension=row["extension"],

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from ..model import ComputeCapability
+from .data import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ class Extension:
 @cache
 def all_extensions() -> tuple[Extension, ...]:
     """Every row of the table."""
-    raw = json.loads((files(__package__) / "extensions.json").read_text("utf-8"))
+    raw = load("extensions.json")
     return tuple(_extension(row) for row in raw["extensions"])
 
 

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 import re
-import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..errors import UsageError
 from ..model import ComputeCapability, GfxTarget, Gpu, Vendor
+from .data import load
+from .gpu_names import Words, contains, distinctive, mentions, names_a_card, plain, words
 
-_GFX: Final = re.compile(r"gfx\d[0-9a-f]{2,4}(:[a-z]+[+-])*")
-_FLAG: Final = re.compile(r"(?:sm|compute)_(\d{2,3})[af]?")
-# Words that a name may have or lack without meaning another card.
-_FILLER: Final = re.compile(r"\b(nvidia|amd|ati|geforce|radeon|instinct|quadro|tesla|graphics|gpu|corporation)\b")
+Key = TypeVar("Key", str, Words)
+
+_GFX: Final = re.compile(r"gfx\d{1,2}[0-9a-f]{2}(?::(?:xnack|sramecc)[+-])*")
+_CAPABILITY: Final = re.compile(r"(?:(?:cc|compute capability)[ :]*)?(\d{1,2}\.\d)")
+_FLAG: Final = re.compile(r"(?:(?:sm|compute)[ _]?(\d{2,3})[af]?|(\d{2,3})[af])")
 _NEAREST: Final = 5
+_LISTED: Final = 8
+_LONGEST: Final = 200  # characters; no product's name comes near
 
 
 class UnknownGpu(UsageError):
@@ -28,7 +29,9 @@ class UnknownGpu(UsageError):
     def __init__(self, text: str, nearest: tuple[str, ...]) -> None:
         self.nearest = nearest
         hint = f"; nearest names: {', '.join(nearest)}" if nearest else ""
-        super().__init__(f"no card named {text!r} is known{hint}. A compute capability (12.0) or a target (gfx1100) works too")
+        super().__init__(
+            f"no card named {text!r} is known{hint}. A compute capability (12.0) or a target (gfx1100) works too"
+        )
 
 
 class AmbiguousGpu(UsageError):
@@ -36,7 +39,10 @@ class AmbiguousGpu(UsageError):
 
     def __init__(self, text: str, candidates: tuple[str, ...]) -> None:
         self.candidates = candidates
-        super().__init__(f"{text!r} means cards of different architectures: {', '.join(candidates)}; name one of them")
+        super().__init__(
+            f"{text!r} means cards of different architectures: {', '.join(candidates)};"
+            " name one of them in full, or its architecture"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +59,13 @@ class GpuFact:
 
     @property
     def arch(self) -> str:
-        """"12.0" or "gfx1100"."""
-        return str(self.compute_capability or self.gfx or "?")
+        """ "12.0" or "gfx1100"."""
+        return str(self.compute_capability or self.gfx)
 
 
 @cache
-def _raw() -> Any:
-    return json.loads((files(__package__) / "gpus.json").read_text("utf-8"))
+def _raw() -> Mapping[str, Any]:
+    return load("gpus.json")
 
 
 @cache
@@ -69,8 +75,8 @@ def gpu_facts() -> tuple[GpuFact, ...]:
         GpuFact(
             name=row["name"],
             vendor=Vendor.NVIDIA if "cc" in row else Vendor.AMD,
-            compute_capability=ComputeCapability.parse(row["cc"]) if row.get("cc") else None,
-            gfx=GfxTarget.parse(row["gfx"]) if row.get("gfx") else None,
+            compute_capability=ComputeCapability.parse(row["cc"]) if "cc" in row else None,
+            gfx=GfxTarget.parse(row["gfx"]) if "gfx" in row else None,
             aliases=tuple(row["aliases"]),
             source=", ".join(row["source"]),
             confidence=row["confidence"],
@@ -79,86 +85,104 @@ def gpu_facts() -> tuple[GpuFact, ...]:
     )
 
 
-def plain(name: str) -> str:
-    """A name without case, marks, full-width forms and repeated blanks."""
-    text = unicodedata.normalize("NFKC", name).replace("®", " ").replace("™", " ")
-    text = re.sub(r"\((r|tm)\)|(?<=[a-z])tm\b(?=\s)", " ", text.lower())
-    return " ".join(text.replace("_", " ").split())
-
-
-def _core(name: str) -> str:
-    """The words that tell cards apart: `nvidia geforce rtx 4090` -> `rtx4090`."""
-    return re.sub(r"[\s-]+", "", _FILLER.sub(" ", plain(name)))
-
-
 @cache
 def _by_name() -> Mapping[str, tuple[GpuFact, ...]]:
-    return _index(plain)
+    # The names of the table are in plain form but for case, which a test holds them to.
+    return _index(str.casefold)
 
 
 @cache
-def _by_core() -> Mapping[str, tuple[GpuFact, ...]]:
-    return _index(_core)
+def _by_words() -> Mapping[Words, tuple[GpuFact, ...]]:
+    return _index(words)
 
 
-def _index(key: Any) -> Mapping[str, tuple[GpuFact, ...]]:
-    found: dict[str, dict[GpuFact, None]] = {}
+def _index(key: Callable[[str], Key]) -> dict[Key, tuple[GpuFact, ...]]:
+    found: dict[Key, dict[int, GpuFact]] = {}
     for fact in gpu_facts():
         for name in (fact.name, *fact.aliases):
-            found.setdefault(key(name), {})[fact] = None
-    return {name: tuple(facts) for name, facts in found.items()}
+            found.setdefault(key(name), {})[id(fact)] = fact
+    return {name: tuple(facts.values()) for name, facts in found.items()}
 
 
 def resolve(text: str) -> Gpu:
-    """The card that a user names: marketing name, compute capability or gfx target.
+    """The card that a user or a log names: marketing name, compute capability or gfx target.
 
-    An exact name wins; else the cards whose name differs only by vendor and brand words; else
-    those that contain it. Candidates of one architecture are that architecture.
+    An exact name wins, then one that differs by vendor and brand words alone. Else the cards
+    whose names contain the words, then a known name inside a longer text, then the patterns of
+    the driver's names. Candidates of one architecture are that architecture.
 
     Raises:
         AmbiguousGpu: the candidates disagree.
         UnknownGpu: nothing fits.
     """
+    if len(text) > _LONGEST:
+        raise UnknownGpu(f"{text[:_LONGEST]}...", ())
     name = plain(text)
     direct = _architecture(name)
     if direct is not None:
         return direct
-    for candidates in (_by_name().get(name, ()), _by_core().get(_core(text), ()) if _core(text) else ()):
-        if candidates:
-            return _agreed(text, candidates)
-    named = by_driver_name(text)
-    if named is not None:
-        return Gpu(_shown(text), Vendor.NVIDIA, named, pretended=True)
-    words = _core(text)
-    if len(words) >= 3:
-        contained = tuple(f for core, facts in _by_core().items() if words in core for f in facts)
-        if contained:
-            return _agreed(text, contained)
-    raise UnknownGpu(text, _nearest(name))
+    if name in _by_name():
+        return _agreed(text, _by_name()[name])
+    parts = words(text)
+    if parts and names_a_card(parts):
+        for find in (_equal, _containing, _contained):
+            candidates = find(parts)
+            if candidates:
+                return _agreed(text, candidates)
+    by_series = by_driver_name(text)
+    if by_series is None:
+        raise UnknownGpu(_shown(text), _nearest(parts) if parts else ())
+    return Gpu(_shown(text), Vendor.NVIDIA, by_series, pretended=True, integrated=is_integrated(by_series))
 
 
 def _architecture(name: str) -> Gpu | None:
     if _GFX.fullmatch(name):
         return Gpu(name, Vendor.AMD, gfx=GfxTarget.parse(name), pretended=True)
-    if match := _FLAG.fullmatch(name.replace(" ", "_")):
-        capability = ComputeCapability.from_number(int(match[1]))
+    if match := _CAPABILITY.fullmatch(name):
+        capability = ComputeCapability.parse(match[1])
+    elif match := _FLAG.fullmatch(name.replace(" ", "_")):
+        capability = ComputeCapability.from_number(int(match[1] or match[2]))
     else:
-        try:
-            capability = ComputeCapability.parse(name)
-        except ValueError:
-            return None
-    return Gpu(str(capability), Vendor.NVIDIA, capability, pretended=True)
+        return None
+    return Gpu(str(capability), Vendor.NVIDIA, capability, pretended=True, integrated=is_integrated(capability))
+
+
+def _equal(parts: Words) -> tuple[GpuFact, ...]:
+    return _by_words().get(parts, ())
+
+
+def _containing(parts: Words) -> tuple[GpuFact, ...]:
+    """Cards whose names have all the words: in one piece if there are such, else in any order."""
+    together = [facts for known, facts in _by_words().items() if contains(known, parts)]
+    return _merged(together or [facts for known, facts in _by_words().items() if set(parts) <= set(known)])
+
+
+def _contained(parts: Words) -> tuple[GpuFact, ...]:
+    """The longest known names inside a longer text: `msi rtx 4090 gaming x 24g`."""
+    inside = {known: facts for known, facts in _by_words().items() if distinctive(known) and mentions(parts, known)}
+    longest = max(map(len, inside), default=0)
+    return _merged(facts for known, facts in inside.items() if len(known) == longest)
+
+
+def _merged(groups: Iterable[tuple[GpuFact, ...]]) -> tuple[GpuFact, ...]:
+    return tuple({id(fact): fact for facts in groups for fact in facts}.values())
 
 
 def _agreed(text: str, candidates: tuple[GpuFact, ...]) -> Gpu:
-    arches = {fact.arch for fact in candidates}
-    if len(arches) > 1:
+    if len({fact.arch for fact in candidates}) > 1:
         listed = sorted({f"{fact.name} ({fact.arch})" for fact in candidates})
-        more = (f"and {len(listed) - 8} more",) if len(listed) > 8 else ()
-        raise AmbiguousGpu(text, (*listed[:8], *more))
+        more = (f"and {len(listed) - _LISTED} more",) if len(listed) > _LISTED else ()
+        raise AmbiguousGpu(_shown(text), (*listed[:_LISTED], *more))
     fact = candidates[0]
-    name = fact.name if len(candidates) == 1 or plain(fact.name) == plain(text) else _shown(text)
-    return Gpu(name, fact.vendor, fact.compute_capability, fact.gfx, pretended=True)
+    capability = fact.compute_capability
+    return Gpu(
+        fact.name if len({fact.name for fact in candidates}) == 1 else _shown(text),
+        fact.vendor,
+        capability,
+        fact.gfx,
+        pretended=True,
+        integrated=is_integrated(capability) if capability else None,
+    )
 
 
 def _shown(text: str) -> str:
@@ -167,32 +191,39 @@ def _shown(text: str) -> str:
 
 def by_driver_name(name: str) -> ComputeCapability | None:
     """The capability of a name as the driver prints it, by the patterns of the series; None: not known."""
-    shown = unicodedata.normalize("NFKC", name)
-    found = {
-        pattern["cc"] for pattern in _raw()["name_patterns"]["patterns"] if re.search(pattern["regex"], shown, re.IGNORECASE)
-    }
-    return ComputeCapability.parse(found.pop()) if len(found) == 1 else None
+    shown = plain(name)
+    for pattern in _raw()["name_patterns"]["patterns"]:
+        if re.search(pattern["regex"], shown, re.IGNORECASE):
+            return ComputeCapability.parse(pattern["cc"])
+    return None
 
 
 def is_integrated(capability: ComputeCapability) -> bool:
-    """Whether devices of this capability are Tegra (Jetson, Drive)."""
+    """Whether devices of this capability are Tegra (Jetson, Drive) by the rules of binaries."""
     return str(capability) in _raw()["integrated"]["capabilities"]
 
 
-def _nearest(name: str) -> tuple[str, ...]:
-    cores = {_core(fact.name): fact.name for fact in gpu_facts()}
-    found = difflib.get_close_matches(_core(name), list(cores), n=_NEAREST, cutoff=0.5)
-    return tuple(cores[core] for core in found)
+def _nearest(parts: Words) -> tuple[str, ...]:
+    from difflib import get_close_matches  # only on the way to an error
+
+    spelled: dict[str, str] = {}
+    for known, facts in _by_words().items():
+        spelled.setdefault(" ".join(known), facts[0].name)
+    found = get_close_matches(" ".join(parts), list(spelled), n=_NEAREST, cutoff=0.5)
+    return tuple(dict.fromkeys(spelled[name] for name in found))
 
 
 def search(pattern: str) -> tuple[GpuFact, ...]:
-    """The products whose name, alias, capability or target contains the pattern; all for an empty one."""
-    words = plain(pattern)
-    core = re.sub(r"[\s-]+", "", words)
+    """The products whose name or alias contains the pattern, or whose architecture it is; all for an empty one."""
+    text, parts = plain(pattern), words(pattern)
+    if not text:
+        return gpu_facts()
+    direct = _architecture(text)
+    if direct is not None:
+        return tuple(fact for fact in gpu_facts() if fact.arch == direct.arch)
     return tuple(
         fact
         for fact in gpu_facts()
-        if not words
-        or words == fact.arch
-        or any(words in plain(name) or core in re.sub(r"[\s-]+", "", plain(name)) for name in (fact.name, *fact.aliases))
+        for names in ((fact.name, *fact.aliases),)
+        if any(text in name.casefold() for name in names) or (parts and any(contains(words(n), parts) for n in names))
     )

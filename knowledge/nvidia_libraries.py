@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import re
 from functools import cache
-from importlib.resources import files
-from typing import Any
 
+from .data import load
 
-
-@cache
-def _raw() -> Any:
-    return json.loads((files(__package__) / "nvidia_libraries.json").read_text("utf-8"))
+# `libcublasLt.so.12`, `cublasLt64_12.dll`, `cudnn_ops_infer64_8.dll`, `libnppicc-1f8a3c.so.12`, `nvrtc64_120_0.dll`
+_STEM = re.compile(r"(?:lib)?([a-z0-9]+?)(?:64(?=[_.-])|[-._]|$)")
 
 
 @cache
-def _stems() -> frozenset[str]:
-    return frozenset(_raw()["files"]["stems"])
+def _known() -> tuple[tuple[str, ...], frozenset[str]]:
+    raw = load("nvidia_libraries.json")
+    return tuple(raw["distributions"]["prefixes"]), frozenset(raw["files"]["stems"])
 
 
 def is_nvidia_library(distribution: str | None, file_name: str) -> bool:
-    """By its distribution, else by its file name: copies lie inside other packages too."""
-    if distribution is not None and distribution.startswith(tuple(_raw()["distributions"]["prefixes"])):
+    """By its distribution, else by its file name: copies lie inside other packages too.
+
+    Args:
+        distribution: canonical name; None where the file belongs to none.
+        file_name: without folders.
+    """
+    prefixes, stems = _known()
+    if distribution is not None and distribution.startswith(prefixes):
         return True
-    name = file_name.lower().removeprefix("lib")
-    stem = re.split(r"64(?=[_.])|[-._]", name, maxsplit=1)[0]
-    return stem in _stems() or stem.removesuffix("64") in _stems()
+    match = _STEM.match(file_name.lower())
+    return match is not None and match[1] in stems

@@ -8,6 +8,7 @@ was wrapped or split over lines is still that sentence.
 from __future__ import annotations
 
 import codecs
+import html
 import json
 import re
 from typing import Any, Final
@@ -38,6 +39,8 @@ _PREFIX: Final = re.compile(
 )
 _BOX_END: Final = re.compile(r"\s*[│┃║╮╯─━]+\s*$")
 _MOST_PREFIXES: Final = 6
+_QUOTE: Final = re.compile(r"\\(['\"])")
+_ENTITY: Final = re.compile(r"&(?:quot|lt|gt|amp|#39|#x27|apos|nbsp);")
 _JSON_START: Final = re.compile(r'\{\s*"')
 
 
@@ -68,6 +71,8 @@ def lines(text: str) -> list[str]:
     """The lines of a text without colours, escapes and prefixes; empty ones are kept."""
     found: list[str] = []
     for line in _LINE_END.split(text):
+        if "&" in line and _ENTITY.search(line):
+            line = html.unescape(line)
         parts = _LINE_END.split(_unescape(line)) if "\\" in line else (line,)
         found.extend(_bare(part) for part in parts)
     return found
@@ -100,8 +105,8 @@ def _unescape(line: str) -> str:
     if "n" in escapes or "u" in escapes:
         loose = _LOOSE_LINE_END.sub("\n", line)
         loose = re.sub(r"\\u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), loose)
-        return loose.replace('\\"', '"')
-    return line.replace("\\\\", "\\").replace('\\"', '"') if "\\" in escapes else line
+        return _QUOTE.sub(r"\1", loose)
+    return _QUOTE.sub(r"\1", line.replace("\\\\", "\\")) if escapes & {"\\", "'", '"'} else line
 
 
 def _plain(escape: re.Match[str]) -> str:
@@ -124,7 +129,8 @@ def _json_texts(line: str) -> str | None:
 
 def _strings(value: Any) -> list[str]:
     if isinstance(value, str):
-        return [value]
+        inner = _json_texts(value) if _JSON_START.match(value) else None
+        return [value if inner is None else inner]
     if isinstance(value, dict):
         return [text for item in value.values() for text in _strings(item)]
     if isinstance(value, list):

@@ -1,9 +1,10 @@
 """Which parts of a long log may concern us?
 
 A log is read once, in chunks. Most of its bytes are skipped by a test that costs little: a chunk is
-reduced to a few rare letters (lower case), and the words of all signatures, reduced alike, are
-looked for in that. Only where they are found is the chunk itself searched, and only what stands
-around is kept, so memory is bounded and time grows with the size alone.
+reduced to a few rare letters, which also makes lines alike that differ in numbers; lines seen before
+are left out; in the rest the words of all signatures, reduced alike, are looked for. Only where they
+are found is the chunk itself searched, and only what stands around is kept. So memory is bounded and
+time grows with the size alone.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, NamedTuple
 
 from .clean import decode, wide
 from .signatures import signatures
@@ -22,11 +23,14 @@ _CHUNK: Final = 1 << 20
 _SHORT: Final = 256 << 10  # texts up to this size are looked at whole
 _HEAD: Final = 48 << 10  # the beginning of a log tells the machine
 _AROUND: Final = 16 << 10
+_STEM: Final = 3
 _MOST_A_WORD: Final = 4
 _OVERLAP: Final = 1 << 10  # longer than any word with its gaps
-_KEPT: Final = b"bfgkpvwxyhmudc_'"
-_LOWER: Final = bytes(range(256)).lower()
-_DROPPED: Final = bytes(c for c in range(256) if bytes((c,)).lower() not in {bytes((k,)) for k in _KEPT})
+_KEPT: Final = b"bfgkpvwxymudc_'"
+_LOWER: Final = bytes(range(256)).lower().replace(b"\r", b"\n")
+_DROPPED: Final = bytes(c for c in range(256) if _LOWER[c] not in _KEPT + b"\n")
+_MOST_LINES: Final = 100_000  # reduced lines that are remembered
+_LONGEST_LINE: Final = 128  # longer ones are not
 _GAP: Final = rb"(?:[\s|]|\\[nrt]|\xe2\x94[\x80-\xbf]){0,40}"
 
 Parts = str | bytes | BinaryIO | Iterable[str] | Iterable[bytes]
@@ -92,25 +96,45 @@ def _reduced(data: bytes) -> bytes:
     return data.translate(_LOWER, _DROPPED)
 
 
+class _Words(NamedTuple):
+    """`stems`: short sequences, one of which is in every reduced word, with the words that each stands for."""
+
+    stems: dict[bytes, tuple[bytes, ...]]
+    exact: dict[bytes, tuple[re.Pattern[bytes], ...]]
+
+
 @cache
-def _words() -> tuple[re.Pattern[bytes], dict[bytes, tuple[re.Pattern[bytes], ...]]]:
-    """The test on reduced chunks, and for each reduced word the words that it stands for."""
+def _words() -> _Words:
     exact: dict[bytes, list[re.Pattern[bytes]]] = {}
     for literal in sorted({word for signature in signatures() for word in signature.literals}):
         gapped = _GAP.join(re.escape(part.encode()) for part in literal.split())
         exact.setdefault(_reduced(literal.encode()), []).append(re.compile(gapped))
-    test = re.compile(b"|".join(re.escape(word) for word in sorted(exact)))
-    return test, {word: tuple(patterns) for word, patterns in exact.items()}
+    return _Words(_stems(exact), {word: tuple(patterns) for word, patterns in exact.items()})
+
+
+def _stems(words: Iterable[bytes]) -> dict[bytes, tuple[bytes, ...]]:
+    """Few stems for many words: always the one that stands for most of those left."""
+    left = set(words)
+    holders: dict[bytes, set[bytes]] = {}
+    for word in left:
+        for start in range(max(1, len(word) - _STEM + 1)):
+            holders.setdefault(word[start : start + _STEM], set()).add(word)
+    stems: dict[bytes, tuple[bytes, ...]] = {}
+    while left:
+        stem = max(sorted(holders), key=lambda s: len(holders[s] & left))
+        stems[stem] = tuple(sorted(holders[stem] & left))
+        left -= holders[stem]
+    return stems
 
 
 def _long(head: bytes, chunks: Iterator[bytes]) -> bytes:
     kept: list[bytes] = [head[:_HEAD]]
-    seen: Counter[re.Pattern[bytes]] = Counter()
+    search = _Search()
     buffer, done, offset, last = head, 0, 0, _HEAD
     while True:
         chunk = next(chunks, None)
         limit = len(buffer) if chunk is None else max(done, len(buffer) - _AROUND)
-        for place in _places(buffer, done, limit, seen):
+        for place in search.places(buffer, done, limit):
             start = max(0, place - _AROUND, last - offset)
             end = min(len(buffer), place + _AROUND)
             if end > start:
@@ -122,20 +146,43 @@ def _long(head: bytes, chunks: Iterator[bytes]) -> bytes:
         buffer, offset, done = buffer[cut:] + chunk, offset + cut, limit - cut
 
 
-def _places(buffer: bytes, start: int, end: int, seen: Counter[re.Pattern[bytes]]) -> list[int]:
-    """Where words begin in [start, end), of each the first few of the whole log."""
-    test, exact = _words()
-    part = buffer[start : end + _OVERLAP]
-    found = set(test.findall(_reduced(part)))
-    places: list[int] = []
-    lower = part.lower() if found else b""
-    for pattern in (pattern for word in found for pattern in exact[word] if seen[pattern] < _MOST_A_WORD):
-        for match in pattern.finditer(lower, 0):
-            if start + match.start() >= end or seen[pattern] >= _MOST_A_WORD:
-                break
-            seen[pattern] += 1
-            places.append(start + match.start())
-    return sorted(places)
+class _Search:
+    """Finds words in a buffer that moves along the log; of each word the first few."""
+
+    def __init__(self) -> None:
+        self._found: Counter[re.Pattern[bytes]] = Counter()
+        self._seen: set[bytes] = set()
+
+    def places(self, buffer: bytes, start: int, end: int) -> list[int]:
+        """Where words begin in [start, end)."""
+        part = buffer[start : end + _OVERLAP]
+        places: list[int] = []
+        wanted = self._suspected(part)
+        lower = part.lower() if wanted else b""
+        for pattern in wanted:
+            for match in pattern.finditer(lower):
+                if start + match.start() >= end or self._found[pattern] >= _MOST_A_WORD:
+                    break
+                self._found[pattern] += 1
+                places.append(start + match.start())
+        return sorted(places)
+
+    def _suspected(self, part: bytes) -> list[re.Pattern[bytes]]:
+        """The words that may stand in a part, without those found often enough."""
+        lines = _reduced(part).split(b"\n")
+        new = set(lines).difference(self._seen)
+        if not new:
+            return []
+        # Joined, so that a word which is broken over two lines is still one.
+        text = b"".join(line for line in lines if line in new)
+        stems, exact = _words()
+        found = [word for stem, words in stems.items() if stem in text for word in words if word in text]
+        wanted = [word for word in found if any(self._found[p] < _MOST_A_WORD for p in exact[word])]
+        if len(self._seen) < _MOST_LINES:
+            # A line with a word is looked at again: another line may be reduced alike.
+            harmless = (line for line in new if not any(word in line for word in wanted))
+            self._seen.update(line for line in harmless if len(line) <= _LONGEST_LINE)
+        return [pattern for word in wanted for pattern in exact[word]]
 
 
 def text_of(text: Parts) -> str:

@@ -6,64 +6,58 @@ import getpass
 import os
 import platform
 import socket
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
 from ..errors import UsageError
 from ..knowledge.gpus import resolve
-from ..model import Driver, Environment, Gpu, Host, Library, Obstacle, OperatingSystem, Python, Text, TorchBuild, Use
-from .gpus import find_gpus
-from .host import describe, find_comfyui, interpreter_beside, named_comfyui, node_packs
-from .interpreter import Interpreter, current, locate
-from .libraries import Installed, installed, native_libraries
+from ..model import Environment, Gpu, Library, Obstacle, OperatingSystem, Python, Text, TorchBuild
+from .distributions import Installed, installed
+from .gpus import Found, find_gpus
+from .host import describe, node_packs
+from .interpreter import Interpreter
+from .libraries import native_libraries
 from .switches import seen_switches
-from .torch_build import all_torches, read_torch
+from .target import Target, whose
+from .torch_build import all_torches, read_torch, shadows
 
 Value = TypeVar("Value")
 
-_SYSTEMS: Final = {"Windows": "windows", "Linux": "linux", "Darwin": "macos"}
+_SYSTEMS: Final = {"win32": "windows", "linux": "linux", "darwin": "macos"}
 _MACHINES: Final = {"amd64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}
+_NO_GPUS: Final[Found] = ((), None, ())
+_NO_PACKS: Final[tuple[Path, ...]] = ()
+_WINDOWS_11: Final = 22_000  # first build number
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What to look at. Empty: the environment and host that the command stands in.
-
-    Attributes:
-        gpus: cards to pretend instead of the machine's.
-        uses: what a running host uses now; None where none was asked.
-        host: the running host, where the caller is part of it.
-    """
-
-    python: Path | None = None
-    comfyui: Path | None = None
-    gpus: tuple[Gpu, ...] = ()
-    uses: tuple[Use, ...] | None = None
-    host: Host | None = None
-    packs: tuple[Path, ...] = ()
-
-
-def collect(target: Target, environ: Mapping[str, str] | None = None) -> Environment:
+def collect(target: Target, environ: Mapping[str, str] | None = None, *, scan_libraries: bool = True) -> Environment:
     """The facts of an environment.
 
+    Args:
+        environ: the environment variables; the process's own where none are given.
+        scan_libraries: whether to read the native libraries, which takes most of the time.
+
     Raises:
-        UsageError: `target` names something that is not there.
+        UsageError: `target`, or the variable ARCHCOV_GPU, names something that is not there.
     """
     environ = os.environ if environ is None else environ
     interpreter, root = whose(target)
-    host = target.host or (describe(root, interpreter, environ) if root is not None else None)
     obstacles: list[Obstacle] = []
-    gpus, driver, unseen = contained("gpus", find_gpus, ((), None, ()), obstacles)
+    host = target.host or (describe(root, interpreter, environ) if root is not None else None)
+    gpus, driver, unseen = contained("gpus", find_gpus, _NO_GPUS, obstacles)
     pretended = target.gpus or pretended_gpus(environ)
     obstacles += [o for o in unseen if not pretended or o.what != "gpus"]
-    known = contained("distributions", lambda: installed(interpreter.site_packages), Installed({}, {}), obstacles)
-    packs = target.packs or (node_packs(root) if root is not None else ())
-    libraries: tuple[Library, ...] = contained(
-        "libraries", lambda: native_libraries(interpreter.site_packages, known, packs), (), obstacles
-    )
-    torch: TorchBuild | None = contained("torch", lambda: read_torch(interpreter.site_packages), None, obstacles)
+    site_packages = interpreter.site_packages
+    known = contained("distributions", lambda: installed(site_packages), Installed({}, {}), obstacles)
+    packs = target.packs or contained("node packs", lambda: node_packs(root) if root else (), _NO_PACKS, obstacles)
+    libraries: tuple[Library, ...] = ()
+    if scan_libraries:
+        libraries = contained(
+            "libraries", lambda: native_libraries(site_packages, known, packs, obstacles), libraries, obstacles
+        )
+    torch: TorchBuild | None = contained("torch", lambda: read_torch(site_packages), None, obstacles)
     return Environment(
         os=operating_system(),
         python=Python(interpreter.version, interpreter.executable, interpreter.bits, interpreter.free_threaded),
@@ -90,45 +84,6 @@ def contained(what: str, look: Callable[[], Value], otherwise: Value, obstacles:
         return otherwise
 
 
-def whose(target: Target) -> tuple[Interpreter, Path | None]:
-    """The interpreter and the ComfyUI folder that are meant.
-
-    Named ones first; else those that the command stands in or under; else the current interpreter.
-    """
-    if target.python is not None:
-        interpreter = locate(target.python)
-        root = named_comfyui(target.comfyui) if target.comfyui else _above(interpreter)
-        return interpreter, root
-    if target.comfyui is not None:
-        root = named_comfyui(target.comfyui)
-        beside = interpreter_beside(root)
-        return (locate(beside) if beside is not None else current()), root
-    if target.host is not None:
-        return current(), Path(target.host.root) if target.host.root else None
-    return _standing_in(Path.cwd())
-
-
-def _standing_in(folder: Path) -> tuple[Interpreter, Path | None]:
-    root = find_comfyui(folder)
-    if root is not None:
-        beside = interpreter_beside(root)
-        if beside is not None:
-            return locate(beside), root
-    for candidate in (folder, *folder.parents):
-        if (candidate / "pyvenv.cfg").is_file():
-            return locate(candidate), root
-    return current(), root
-
-
-def _above(interpreter: Interpreter) -> Path | None:
-    """The host that an interpreter lies in or beside: a portable's, or a venv inside ComfyUI."""
-    for folder in (interpreter.prefix.parent, interpreter.prefix.parent.parent):
-        root = find_comfyui(folder)
-        if root is not None:
-            return root
-    return None
-
-
 def pretended_gpus(environ: Mapping[str, str]) -> tuple[Gpu, ...]:
     """The cards that ARCHCOV_GPU names, separated by commas or semicolons.
 
@@ -143,29 +98,35 @@ def pretended_gpus(environ: Mapping[str, str]) -> tuple[Gpu, ...]:
 
 
 def operating_system() -> OperatingSystem:
-    """System, release and processor in the words of the tables."""
-    system = platform.system()
-    machine = platform.machine().lower()
-    release = platform.release()
+    """System, release and processor in the words of the tables.
+
+    On Windows not by `platform`: it asks a system service there, which may take long or hang.
+    """
+    if sys.platform == "win32":
+        version = sys.getwindowsversion()
+        machine = os.environ.get("PROCESSOR_ARCHITEW6432") or os.environ.get("PROCESSOR_ARCHITECTURE", "")
+        release = "11" if version.major == 10 and version.build >= _WINDOWS_11 else str(version.major)
+    else:
+        machine, release = platform.machine(), platform.release()
+    machine = machine.lower()
     return OperatingSystem(
-        _SYSTEMS.get(system, system.lower() or "unknown"),
+        _SYSTEMS.get(sys.platform, sys.platform),
         release,
         _MACHINES.get(machine, machine),
-        wsl=system == "Linux" and "microsoft" in release.lower(),
+        wsl=sys.platform == "linux" and "microsoft" in release.lower(),
     )
 
 
-def _mixed(interpreter: Interpreter, root: Path | None) -> Sequence[Text]:
+def _mixed(interpreter: Interpreter, root: Path | None) -> Iterator[Text]:
     """Signs that another torch than the meant one is, or may be, imported."""
-    signs = []
     torches = all_torches(interpreter.site_packages)
     if len(torches) > 1:
-        signs.append(Text("environment.two_torches", first=str(torches[0]), second=str(torches[1])))
-    for folder in [root] if root is not None else []:
-        for name in ("torch", "torch.py"):
-            if (folder / name).exists():
-                signs.append(Text("environment.torch_shadowed", path=str(folder / name)))
-    return signs
+        yield Text("environment.two_torches", first=str(torches[0]), second=str(torches[1]))
+    elif torches and torches[0].parent == interpreter.user_site and (interpreter.prefix / "conda-meta").is_dir():
+        yield Text("environment.user_site", path=str(torches[0]))
+    # a host's own folder is the first on the path of the programs in it
+    for path in shadows(dict.fromkeys((*([root] if root is not None else ()), *interpreter.before))):
+        yield Text("environment.torch_shadowed", path=str(path))
 
 
 def private_words() -> tuple[str, ...]:
@@ -179,4 +140,4 @@ def private_words() -> tuple[str, ...]:
     return tuple(word for word in words if word)
 
 
-__all__ = ["Driver", "Target", "collect", "operating_system", "pretended_gpus", "private_words", "whose"]
+__all__ = ["Target", "collect", "contained", "operating_system", "pretended_gpus", "private_words", "whose"]

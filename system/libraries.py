@@ -3,183 +3,207 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
-
-from ..names import canonical_name
+from typing import Final
 
 from ..binaries.native import read_native
-from ..model import DeviceCode, Distribution, Library, Unreadable
+from ..model import Distribution, Library, Obstacle, Unreadable
+from .distributions import LEFTOVER, NATIVE, Installed, installed, key_of, owner_by_folder
 
-_NATIVE: Final = re.compile(r"\.(so(\.\d+)*|pyd|dll)$", re.IGNORECASE)
-_INFO: Final = re.compile(r"^(?P<name>.+?)-(?P<version>[^-]+)(-py[\d.]+)?\.(dist|egg)-info$")
 # Folders without libraries that anything loads: byte code, version control, what Manager disabled, our own sample.
 _SKIPPED: Final = frozenset({"__pycache__", ".git", "node_modules", ".disabled", "archcov_sample"})
-_MAX_RECORD: Final = 64 << 20
-
-
-class Installed(NamedTuple):
-    """The distributions of one environment and the owner of each file, by its path below site-packages."""
-
-    distributions: Mapping[str, Distribution]
-    owners: Mapping[str, Distribution]
-
-
-def installed(site_packages: Sequence[Path]) -> Installed:
-    """Read the metadata folders; broken ones are taken as far as they can be read.
-
-    Where a distribution stands twice on the path, the first is the one that Python finds.
-    """
-    distributions: dict[str, Distribution] = {}
-    owners: dict[str, Distribution] = {}
-    for folder in site_packages:
-        for info in _metadata_folders(folder):
-            match = _INFO.match(info.name)
-            if match is None:
-                continue
-            name = canonical_name(match["name"])
-            distribution = Distribution(name, match["version"].replace("_", "-"), str(info))
-            distributions.setdefault(name, distribution)
-            for relative in _recorded_libraries(info):
-                owners.setdefault(os.path.normcase(str(folder / relative)), distribution)
-    return Installed(distributions, owners)
-
-
-def _metadata_folders(folder: Path) -> list[Path]:
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError:
-        return []
-    return [folder / name for name in names if name.endswith((".dist-info", ".egg-info"))]
-
-
-def _recorded_libraries(info: Path) -> Iterator[str]:
-    """The native libraries in a RECORD, by text: a CSV reader takes longer than reading the libraries."""
-    try:
-        with (info / "RECORD").open("rb") as file:
-            text = file.read(_MAX_RECORD).decode("utf-8", "replace")
-    except OSError:
-        return
-    for line in text.splitlines():
-        path = line.rsplit(",", 2)[0].strip('"') if line.count(",") >= 2 else line
-        if _NATIVE.search(path):
-            yield path
-
-
-def native_files(root: Path) -> Iterator[Path]:
-    """Every native library below a folder; symbolic links to folders are not followed."""
-    stack = [str(root)]
-    while stack:
-        try:
-            with os.scandir(stack.pop()) as entries:
-                for entry in entries:
-                    name = entry.name
-                    if entry.is_dir(follow_symlinks=False):
-                        if name not in _SKIPPED:
-                            stack.append(entry.path)
-                    elif ".so" in name or name[-4:].lower() in (".pyd", ".dll"):
-                        if _NATIVE.search(name):
-                            yield Path(entry.path)
-        except OSError:
-            continue
+_SITE_FOLDERS: Final = ("site-packages", "dist-packages")
+# Windows refuses longer paths, unless they are marked as literal.
+_WINDOWS_MAX_PATH: Final = 240
+_LITERAL: Final = "\\\\?\\"
 
 
 def native_libraries(
-    site_packages: Sequence[Path], known: Installed | None = None, packs: Iterable[Path] = ()
+    site_packages: Sequence[Path],
+    known: Installed | None = None,
+    packs: Iterable[Path] = (),
+    obstacles: list[Obstacle] | None = None,
 ) -> tuple[Library, ...]:
     """All native libraries of an environment and of node packs, each read and mapped to its owner.
 
     Args:
-        site_packages: folders as on the path; a library below two of them counts once.
+        site_packages: folders as on the path; a library below two of them counts once. Any other
+            folder does too: libraries below it belong to what the site-packages around them says.
         known: what `installed` gave for them; looked up here if left out.
         packs: folders of node packs.
+        obstacles: takes the folders that could not be listed.
     """
-    known = installed(site_packages) if known is None else known
-    by_top = _owner_by_folder(known)
+    owners = _Owners(site_packages, known)
     found: dict[str, Library] = {}
-    for root in site_packages:
-        for path in native_files(root):
-            key = os.path.normcase(str(path))
-            if key not in found:
-                owner = known.owners.get(key) or by_top.get(_top(path, root))
-                library = _read(path, path.relative_to(root).as_posix(), owner, None)
+    for number, root in enumerate(site_packages):
+        hidden = _hidden_tops(root, site_packages[:number])
+        for path in native_files(root, obstacles, hidden=hidden, follow_links=True):
+            if key_of(path) not in found:
+                library = _read(path, root, owners.of(path, root), None)
                 if library is not None:
-                    found[key] = library
+                    found[key_of(path)] = library
     for pack in packs:
-        for path in native_files(pack):
-            key = os.path.normcase(str(path))
-            if key not in found:
-                library = _read(path, path.relative_to(pack).as_posix(), None, pack.name)
+        for path in native_files(pack, obstacles):
+            if key_of(path) not in found:
+                library = _read(path, pack, None, pack.name)
                 if library is not None:
-                    found[key] = library
+                    found[key_of(path)] = library
     return _once(found.values())
 
 
-def _top(path: Path, root: Path) -> str:
-    return path.relative_to(root).parts[0].lower()
+def native_files(
+    root: Path,
+    obstacles: list[Obstacle] | None = None,
+    *,
+    hidden: frozenset[str] = frozenset(),
+    follow_links: bool = False,
+) -> Iterator[str]:
+    """Every native library below a folder.
+
+    Left out are environments inside it (their libraries belong to another Python), what pip left
+    behind of packages that it could not delete, and the top folders in `hidden`. Linked folders are
+    entered, if asked for, once each and only where they lead out of what is walked anyway.
+    """
+    top = str(root)
+    walked = [os.path.realpath(top)]
+    stack = [top]
+    while stack:
+        folder = stack.pop()
+        try:
+            with os.scandir(reachable(folder)) as entries:
+                listing = list(entries)
+        except OSError as fault:
+            if obstacles is not None and not isinstance(fault, FileNotFoundError):  # deleted meanwhile: not there
+                obstacles.append(Obstacle("libraries", f"{folder}: {fault.strerror or fault}"))
+            continue
+        if folder != top and any(entry.name == "pyvenv.cfg" for entry in listing):
+            continue
+        for entry in listing:
+            name = entry.name
+            path = f"{folder}{os.sep}{name}"
+            if entry.is_dir(follow_symlinks=False):
+                if name not in _SKIPPED and not (folder == top and (name in hidden or name.startswith(LEFTOVER))):
+                    stack.append(path)
+            elif (".so" in name or name[-4:].lower() in (".pyd", ".dll")) and NATIVE.search(name):
+                yield path
+            elif follow_links and entry.is_symlink() and name not in hidden and _leads_out(path, walked):
+                stack.append(path)
 
 
-def _owner_by_folder(known: Installed) -> dict[str, Distribution]:
-    """For files that no RECORD lists (conda, copies by hand): the distribution of their top folder's name."""
-    tops: dict[str, Distribution] = {}
-    for name, distribution in known.distributions.items():
-        plain = name.replace("-", "_")
-        for top in (plain, f"{plain}.libs", name, f"{name}.libs"):
-            tops.setdefault(top, distribution)
-    return tops
+def _leads_out(link: str, walked: list[str]) -> bool:
+    """Whether a link is to a folder that is neither inside nor around what is walked already; notes it."""
+    target = os.path.realpath(link)
+    if not os.path.isdir(target):
+        return False
+    inside = target + os.sep
+    if any(inside.startswith(seen + os.sep) or (seen + os.sep).startswith(inside) for seen in walked):
+        return False
+    walked.append(target)
+    return True
 
 
-def _read(path: Path, relative: str, owner: Distribution | None, pack: str | None) -> Library | None:
-    native = read_native(path)
-    if native is None:
-        return None
+def reachable(path: str) -> str:
+    """A path that Windows opens, however long it is."""
+    if sys.platform == "win32" and len(path) >= _WINDOWS_MAX_PATH and not path.startswith("\\\\"):
+        return _LITERAL + os.path.abspath(path)
+    return path
+
+
+def _hidden_tops(root: Path, earlier: Sequence[Path]) -> frozenset[str]:
+    """Packages that an earlier folder of the path has as well: Python never imports these copies.
+
+    A folder without `__init__.py` is a namespace, which Python joins from all of the path.
+    """
+    if not earlier:
+        return frozenset()
+    try:
+        names = [entry.name for entry in os.scandir(root) if entry.is_dir()]
+    except OSError:
+        return frozenset()
+    return frozenset(name for name in names if any((folder / name / "__init__.py").is_file() for folder in earlier))
+
+
+class _Owners:
+    """Whose is a library? By RECORD, else by its top folder, else by the site-packages that it lies in."""
+
+    def __init__(self, site_packages: Sequence[Path], known: Installed | None) -> None:
+        self._known = installed(site_packages) if known is None else known
+        self._tops: dict[str, Distribution | None] | None = None
+        self._around: dict[str, tuple[Path, _Owners]] = {}
+
+    def of(self, path: str, root: Path) -> Distribution | None:
+        owner = self._known.owners.get(key_of(path))
+        if owner is not None:
+            return owner
+        if not self._known.distributions:
+            return self._of_site_around(path)
+        if self._tops is None:
+            self._tops = owner_by_folder(self._known)
+        return self._tops.get(os.path.relpath(path, root).split(os.sep)[0].lower())
+
+    def _of_site_around(self, path: str) -> Distribution | None:
+        site = next((folder for folder in Path(path).parents if folder.name in _SITE_FOLDERS), None)
+        if site is None:
+            return None
+        if str(site) not in self._around:
+            self._around[str(site)] = (site, _Owners((site,), None))
+        site, owners = self._around[str(site)]
+        return owners.of(path, site) if owners._known.distributions else None
+
+
+def _read(path: str, root: Path, owner: Distribution | None, pack: str | None) -> Library | None:
+    native = read_native(Path(reachable(path)))
+    if native is None or (isinstance(native.code, Unreadable) and not os.path.exists(reachable(path))):
+        return None  # no library after all, a link to nothing, or deleted meanwhile
     return Library(
-        path=path,
+        path=Path(path),
         format=native.format,
         code=native.code,
         distribution=owner.name if owner else None,
         version=owner.version if owner else None,
         node_pack=pack,
-        relative=relative,
+        relative=os.path.relpath(path, root).replace(os.sep, "/"),
         needed=native.needed,
     )
 
 
 def _once(libraries: Iterable[Library]) -> tuple[Library, ...]:
-    """Leave out a link to a library with device code that is there already (libx.so -> libx.so.1)."""
-    seen: set[tuple[int, int]] = set()
-    kept = []
+    """Of several names of one file with device code (libx.so -> libx.so.1, hard links) keep one, no link if possible."""
+    kept: list[Library] = []
+    seen: dict[tuple[int, int], Library] = {}
     for library in libraries:
-        if isinstance(library.code, Unreadable) or library.code:
-            identity = _identity(library.path)
-            if identity is not None and identity in seen:
-                continue
-            if identity is not None:
-                seen.add(identity)
-        kept.append(library)
-    return tuple(sorted(kept, key=lambda lib: str(lib.path)))
+        identity = _identity(library.path) if isinstance(library.code, Unreadable) or library.code else None
+        if identity is None:
+            kept.append(library)
+        elif identity not in seen or _rank(library) < _rank(seen[identity]):
+            seen[identity] = library
+    return tuple(sorted((*kept, *seen.values()), key=lambda lib: str(lib.path)))
+
+
+def _rank(library: Library) -> tuple[bool, bool, str]:
+    return library.owner is None, os.path.islink(reachable(str(library.path))), str(library.path)
 
 
 def _identity(path: os.PathLike[str]) -> tuple[int, int] | None:
     try:
-        status = os.stat(path)
+        status = os.stat(reachable(os.fspath(path)))
     except OSError:
         return None
     return (status.st_dev, status.st_ino) if status.st_ino else None
 
 
 def owner_of(path: Path) -> tuple[str | None, str | None, str]:
-    """Distribution, version and relative path of one file, from the metadata beside its top folder."""
+    """Distribution, version and relative path of one file, from the metadata of the folder that it was installed into."""
     path = path.absolute()
     for folder in path.parents:
-        if not any(True for _ in _metadata_folders(folder)):
-            continue
         known = installed((folder,))
-        owner = known.owners.get(os.path.normcase(str(path))) or _owner_by_folder(known).get(_top(path, folder))
-        return (owner.name if owner else None, owner.version if owner else None, path.relative_to(folder).as_posix())
+        if known.distributions:
+            owner = _Owners((folder,), known).of(str(path), folder)
+            relative = path.relative_to(folder).as_posix()
+            return (owner.name, owner.version, relative) if owner else (None, None, relative)
     return None, None, path.name
 
 
-__all__ = ["DeviceCode", "Installed", "installed", "native_files", "native_libraries", "owner_of"]
+__all__ = ["Installed", "installed", "native_files", "native_libraries", "owner_of", "reachable"]

@@ -48,7 +48,7 @@ def by_nvidia_smi(ask: Ask | None = None) -> Found:
 
 def _query(ask: Ask) -> tuple[tuple[str, ...], subprocess.CompletedProcess[bytes]]:
     """Ask for all fields; an older program names the one that it does not know and is asked without it."""
-    fields = _FIELDS
+    fields: tuple[str, ...] = _FIELDS
     while True:
         done = ask((f"--query-gpu={','.join(fields)}", "--format=csv,noheader,nounits"))
         unknown = _UNKNOWN_FIELD.search(_decoded(done.stdout) + _decoded(done.stderr)) if done.returncode else None

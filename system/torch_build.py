@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from ..model import TorchBuild
+from .distributions import LEFTOVER
 
-_MAX_BYTES = 1 << 20
+_MAX_BYTES: Final = 1 << 20
 
 
 def read_torch(site_packages: Sequence[Path]) -> TorchBuild | None:
@@ -16,45 +19,60 @@ def read_torch(site_packages: Sequence[Path]) -> TorchBuild | None:
 
     `torch/version.py` is parsed, not run. Where it lacks the version, the metadata's is taken.
     """
-    for folder in site_packages:
-        package = folder / "torch"
-        if not (package / "__init__.py").is_file():
-            continue
+    for package in all_torches(site_packages):
         facts = _assignments(package / "version.py")
-        version = facts.get("__version__") or _metadata_version(folder)
-        if version is None:
-            continue
-        return TorchBuild(
-            version=version,
-            cuda=facts.get("cuda"),
-            hip=facts.get("hip") or facts.get("rocm"),
-            git=facts.get("git_version"),
-            location=str(package),
-        )
+        version = facts.get("__version__") or _metadata_version(package.parent)
+        if version is not None:
+            return TorchBuild(
+                version=version,
+                cuda=facts.get("cuda") or None,
+                hip=facts.get("hip") or facts.get("rocm") or None,
+                git=facts.get("git_version"),
+                location=str(package),
+            )
     return None
 
 
-def all_torches(site_packages: Sequence[Path]) -> tuple[Path, ...]:
-    """Every torch package on the path, in its order."""
-    return tuple(folder / "torch" for folder in site_packages if (folder / "torch" / "__init__.py").is_file())
+def all_torches(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """Every torch package in the folders, in their order; one that two of them lead to counts once."""
+    found: dict[str, Path] = {}
+    for folder in folders:
+        if (folder / "torch" / "__init__.py").is_file():
+            found.setdefault(os.path.realpath(folder / "torch"), folder / "torch")
+    return tuple(found.values())
+
+
+def shadows(folders: Iterable[Path]) -> tuple[Path, ...]:
+    """What would be imported as torch from folders that hold no installed packages.
+
+    A folder without `__init__.py` does not stand before an installed package, so it is none.
+    """
+    names = ("torch.py", "torch/__init__.py")
+    found = (folder / name for folder in folders for name in names if (folder / name).is_file())
+    return tuple(path.parent if path.name == "__init__.py" else path for path in found)
 
 
 def _assignments(path: Path) -> dict[str, str]:
     """The plain string assignments of a module: `cuda = '12.4'`, `cuda: Optional[str] = '12.4'`."""
     try:
-        tree = ast.parse(path.read_bytes()[:_MAX_BYTES])
-    except (OSError, SyntaxError, ValueError, RecursionError):
+        with path.open("rb") as file:
+            tree = ast.parse(file.read(_MAX_BYTES))
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
     found: dict[str, str] = {}
     for node in tree.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        targets: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            targets = node.targets
+        elif isinstance(node, ast.AnnAssign):
+            targets = [node.target]
         value = getattr(node, "value", None)
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            found.update({t.id: value.value for t in targets if isinstance(t, ast.Name)})
+            found.update({target.id: value.value for target in targets if isinstance(target, ast.Name)})
     return found
 
 
 def _metadata_version(folder: Path) -> str | None:
-    for info in sorted(folder.glob("torch-*.dist-info")):
-        return info.name.removeprefix("torch-").removesuffix(".dist-info")
-    return None
+    infos = [info for info in folder.glob("torch-*.dist-info") if not info.name.startswith(LEFTOVER)]
+    newest = max(infos, key=lambda info: info.stat().st_mtime, default=None)
+    return newest.name.removeprefix("torch-").removesuffix(".dist-info") if newest is not None else None

@@ -17,7 +17,7 @@ from .python_files import listed
 
 NATIVE: Final = re.compile(r"\.(so(\.\d+)*|pyd|dll)$", re.IGNORECASE)
 
-_INFO: Final = re.compile(r"^(?P<name>.+?)-(?P<version>[^-]+)(-py[\d.]+)?(-[\w.]+)?\.(dist|egg)-info$")
+_INFO: Final = re.compile(r"^(?P<name>[^-]+)-(?P<version>[^-]+)(-py[\d.]+(-.+)?)?\.(dist|egg)-info$")
 # the end of a recorded path: `numpy.libs/libx-1.so.0,sha256=…,123`, `"a,b.pyd",,`, or a line of its own
 _RECORDED: Final = re.compile(rb'\.(?:so(?:\.\d+)*|pyd|dll|PYD|DLL)(?="?[,\r\n]|"?\Z)')
 _TOP: Final = re.compile(rb'^"?([^",/\\\r\n]+)[/\\]', re.MULTILINE)

@@ -19,6 +19,7 @@ from .gpus import Found, find_gpus
 from .host import describe, node_packs
 from .interpreter import Interpreter
 from .libraries import native_libraries
+from .python_files import existing
 from .switches import seen_switches
 from .target import Target, whose
 from .torch_build import all_torches, read_torch, shadows
@@ -125,7 +126,7 @@ def _mixed(interpreter: Interpreter, root: Path | None) -> Iterator[Text]:
     elif torches and torches[0].parent == interpreter.user_site and (interpreter.prefix / "conda-meta").is_dir():
         yield Text("environment.user_site", path=str(torches[0]))
     # a host's own folder is the first on the path of the programs in it
-    for path in shadows(dict.fromkeys((*([root] if root is not None else ()), *interpreter.before))):
+    for path in shadows(existing((*([root] if root is not None else ()), *interpreter.before))):
         yield Text("environment.torch_shadowed", path=str(path))
 
 

@@ -81,7 +81,7 @@ def _own(prefix: Path, version: str | None) -> Iterator[Path]:
 def _embedded(prefix: Path, pth: Path) -> Folders:
     """An embeddable Python: its path is what its `._pth` file lists, and site-packages if that imports site."""
     text = _text(pth)
-    listed_folders = [prefix / line for line in _plain_lines(text) if (prefix / line).is_dir()]
+    listed_folders = list(_named_folders(prefix, text))
     own = prefix / "Lib" / "site-packages"
     if re.search(r"^\s*import\s+site\s*$", text, re.MULTILINE) and own.is_dir():
         listed_folders.append(own)
@@ -107,7 +107,16 @@ def _path_files(folder: Path) -> Iterator[Path]:
     """Folders that `.pth` files add; their import lines are code and are left alone."""
     for name in listed(folder):
         if name.endswith(".pth"):
-            yield from (folder / line for line in _plain_lines(_text(folder / name)) if (folder / line).is_dir())
+            yield from _named_folders(folder, _text(folder / name))
+
+
+def _named_folders(start: Path, text: str) -> Iterator[Path]:
+    for line in text.splitlines():
+        name = line.strip()
+        if name and not name.startswith(("#", "import ", "import\t")) and "\0" not in name:
+            folder = Path(os.path.normpath(start / name))
+            if folder.is_dir():
+                yield folder
 
 
 def user_site(prefix: Path, version: Version, environ: Mapping[str, str] = os.environ) -> Path | None:
@@ -237,12 +246,3 @@ def _text(path: Path) -> str:
             return file.read(_MAX_TEXT).decode("utf-8-sig", "replace")
     except OSError:
         return ""
-
-
-def _plain_lines(text: str) -> list[str]:
-    lines = (line.strip() for line in text.splitlines())
-    return [
-        line
-        for line in lines
-        if line and line[0] != "#" and "\0" not in line and not line.startswith(("import ", "import\t"))
-    ]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final, NoReturn, Protocol, cast
 
 from . import __version__
-from .commands.console import CANNOT_LOOK, USAGE, Console, utf8, wants_colour
+from .commands.console import CANNOT_LOOK, OK, USAGE, Console, utf8, wants_colour
 from .errors import ArchcovError, CannotLook, UsageError
 from .report.words import LANGUAGES, language
 from .system.language import system_language
@@ -45,12 +46,14 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{self.prog}: {message}\n{self.format_usage().strip()}")
 
 
-def _shared() -> argparse.ArgumentParser:
-    shared = argparse.ArgumentParser(add_help=False)
+def _shared() -> _Parser:
+    shared = _Parser(add_help=False)
     shared.add_argument("--json", action="store_true", help="exactly one JSON document on standard output")
     shared.add_argument("--lang", choices=LANGUAGES, default=None, help="language of the text (default: the system's)")
     shared.add_argument("--color", choices=("auto", "always", "never"), default="auto")
-    shared.add_argument("--state", metavar="DIR", help="where choices and records lie (default: the host's user folder)")
+    shared.add_argument(
+        "--state", metavar="DIR", help="where choices and records lie (default: the host's user folder)"
+    )
     return shared
 
 
@@ -59,8 +62,9 @@ def parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     top = _Parser(prog="archcov", description="Does every compiled part of this environment have code for your GPU?")
     top.add_argument("--version", action="version", version=f"archcov {__version__}")
     verbs = top.add_subparsers(dest="verb", metavar="VERB", required=True, parser_class=_Parser)
+    shared = _shared()
     for name, purpose in VERBS.items():
-        verb = verbs.add_parser(name, help=purpose, description=purpose, parents=[_shared()])
+        verb = verbs.add_parser(name, help=purpose, description=purpose, parents=[shared])
         if name in argv:
             _verb(name).configure(verb)
     return top
@@ -90,8 +94,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         console.note(f"archcov: {fault}")
         return USAGE
     except BrokenPipeError:  # `archcov … | head`
-        sys.stdout = None  # type: ignore[assignment]
-        return 0
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing is left to write to
+        return OK
     except KeyboardInterrupt:
         console.note("archcov: interrupted")
         return 130

@@ -171,7 +171,7 @@ class Gpu:
 
     @property
     def arch(self) -> str | None:
-        """"12.0", "gfx1100", or None where it is not known: the key used in JSON."""
+        """ "12.0", "gfx1100", or None where it is not known: the key used in JSON."""
         known = self.compute_capability or self.gfx
         return None if known is None else str(known)
 

@@ -10,9 +10,7 @@ import re
 from dataclasses import dataclass
 from functools import total_ordering
 
-_VERSION = re.compile(
-    r"v?(?P<release>\d+(?:\.\d+)*)(?P<rest>[^+]*)(?:\+(?P<local>[A-Za-z0-9._-]+))?", re.IGNORECASE
-)
+_VERSION = re.compile(r"v?(?P<release>\d+(?:\.\d+)*)(?P<rest>[^+]*)(?:\+(?P<local>[A-Za-z0-9._-]+))?", re.IGNORECASE)
 
 
 def canonical_name(name: str) -> str:

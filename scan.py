@@ -19,7 +19,19 @@ from .compat.tables import isa_ceiling
 from .errors import ArchcovError, UsageError
 from .knowledge.extensions import extension_for
 from .knowledge.nvidia_libraries import is_nvidia_library
-from .model import Coverage, Driver, Environment, Finding, Gpu, LayerResult, Library, OperatingSystem, Python, Report, Unreadable
+from .model import (
+    Coverage,
+    Driver,
+    Environment,
+    Finding,
+    Gpu,
+    LayerResult,
+    Library,
+    OperatingSystem,
+    Python,
+    Report,
+    Unreadable,
+)
 from .system.environment import Target, collect
 from .system.libraries import native_libraries, owner_of
 

@@ -55,6 +55,6 @@ def _made_later(companion: Version, pinned: tuple[str, ...], torch: str, name: s
 
 
 def _cuda_tag(version: Version) -> str:
-    """"cu128", "rocm6.4", or "" where the version does not say."""
+    """ "cu128", "rocm6.4", or "" where the version does not say."""
     local = version.local or ""
     return local if local.startswith(("cu", "rocm")) else ""

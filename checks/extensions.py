@@ -100,16 +100,16 @@ def active(owner: Owner, environment: Environment) -> tuple[Library, ...]:
     if not wanted or sum(match is not None for match in versions.values()) < 2:
         return owner.libraries
     exact = "".join(wanted)
-    chosen = tuple(
-        lib for lib in owner.libraries if (match := versions[lib.path]) is None or match[1] == exact
-    )
+    chosen = tuple(lib for lib in owner.libraries if (match := versions[lib.path]) is None or match[1] == exact)
     return chosen or owner.libraries
 
 
 def severity_of_missing(facts: Facts, owner: Owner) -> Severity:
     """An error only where the host uses it now; information where nothing would."""
     env = facts.environment
-    if owner.name in COMPANIONS and any(facts.on(lib, gpu).fit is Fit.MISSING for lib in facts.core for gpu in facts.gpus):
+    if owner.name in COMPANIONS and any(
+        facts.on(lib, gpu).fit is Fit.MISSING for lib in facts.core for gpu in facts.gpus
+    ):
         return Severity.INFO  # torch itself lacks the card and is told; they are switched together
     if any(use.distribution == owner.name for use in env.uses or ()):
         return Severity.ERROR
@@ -195,13 +195,9 @@ def _evidence(rows: Sequence[tuple[Library, Coverage]], gpu: Gpu) -> Iterator[Te
     """What the first few libraries hold, and on which side of it the card is."""
     for library, coverage in rows[:4]:
         assert isinstance(library.code, DeviceCode)
-        yield Text(
-            "library.holds", file=library.path.name, containers=library.code.count, held=held(library.code)
-        )
+        yield Text("library.holds", file=library.path.name, containers=library.code.count, held=held(library.code))
         if coverage.missing and coverage.fit is not Fit.MISSING:
-            yield Text(
-                "library.gap", file=library.path.name, missing=coverage.missing, containers=library.code.count
-            )
+            yield Text("library.gap", file=library.path.name, missing=coverage.missing, containers=library.code.count)
         if own_runtime(library):
             yield Text("library.own_runtime", file=library.path.name)
     directions = dict.fromkeys(c.direction for _, c in rows if c.direction)

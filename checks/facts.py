@@ -30,9 +30,9 @@ class Facts:
     def with_code(self, distribution: str | None = None) -> Iterator[Library]:
         """The libraries that hold device code, of one distribution or of all."""
         for library in self.environment.libraries:
-            if isinstance(library.code, DeviceCode) and library.code:
-                if distribution is None or library.distribution == distribution:
-                    yield library
+            mine = distribution is None or library.distribution == distribution
+            if mine and isinstance(library.code, DeviceCode) and library.code:
+                yield library
 
     @property
     def core(self) -> tuple[Library, ...]:

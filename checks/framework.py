@@ -147,7 +147,11 @@ def _no_code(facts: Facts, torch: TorchBuild, gpu: Gpu) -> Finding:
         gpu=gpu.arch,
         evidence=(
             Text("library.holds", file=core.path.name, containers=core.code.count, held=held(core.code)),
-            *((Text(f"direction.{coverage.direction.value}", gpu=gpu.name, arch=gpu.arch or ""),) if coverage.direction else ()),
+            *(
+                (Text(f"direction.{coverage.direction.value}", gpu=gpu.name, arch=gpu.arch or ""),)
+                if coverage.direction
+                else ()
+            ),
             *((Text("library.blocked", count=coverage.blocked, cuda=_driver_cuda(facts)),) if coverage.blocked else ()),
         ),
         fixes=(fix or Fix(Text("FW001.no_build"), Text("FW001.no_build_why")),),
@@ -155,7 +159,7 @@ def _no_code(facts: Facts, torch: TorchBuild, gpu: Gpu) -> Finding:
 
 
 def held(code: DeviceCode, *, main: bool = False) -> Text:
-    """"sm_50 60 70 and PTX 80": what a library holds, or (`main`) what most of it holds."""
+    """ "sm_50 60 70 and PTX 80": what a library holds, or (`main`) what most of it holds."""
     sass, ptx = arch_names(code, Kind.SASS, main=main), arch_names(code, Kind.PTX, main=main)
     hip = arch_names(code, Kind.HIP)
     if hip and not sass and not ptx:
@@ -230,7 +234,12 @@ def _preview(facts: Facts, torch: TorchBuild) -> Iterator[Finding]:
     fix = switch_fix(facts.environment, facts.gpus)
     if fix is not None:
         yield Finding(
-            FW008, Severity.INFO, Text("FW008.message", torch=torch.version), _subject(torch), basis=Basis.KNOWN, fixes=(fix,)
+            FW008,
+            Severity.INFO,
+            Text("FW008.message", torch=torch.version),
+            _subject(torch),
+            basis=Basis.KNOWN,
+            fixes=(fix,),
         )
 
 
@@ -256,7 +265,9 @@ def _beside(facts: Facts) -> Iterator[Finding]:
                 _subject(facts.environment.torch, library) if facts.environment.torch else Subject("torch"),
                 gpu=gpu.arch,
                 evidence=(
-                    Text("library.holds", file=library.path.name, containers=library.code.count, held=held(library.code)),
+                    Text(
+                        "library.holds", file=library.path.name, containers=library.code.count, held=held(library.code)
+                    ),
                     *((Text(f"torch_library.{use.id}"),) if use is not None else ()),
                 ),
                 fixes=(Fix(Text("FW003.fix"), Text("FW003.why")),),

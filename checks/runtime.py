@@ -48,9 +48,7 @@ def _findings(facts: Facts) -> Iterator[Finding]:
         )
     for warning in facts.environment.warnings:
         if warning.key in _MIXED:
-            yield Finding(
-                PY005, Severity.WARNING, warning, subject, fixes=(Fix(Text("PY005.fix"), Text("PY005.why")),)
-            )
+            yield Finding(PY005, Severity.WARNING, warning, subject, fixes=(Fix(Text("PY005.fix"), Text("PY005.why")),))
 
 
 def _version_has_build(facts: Facts, subject: Subject) -> Iterator[Finding]:

@@ -25,7 +25,6 @@ def add_routes(routes: Any, web: Any, startup: Startup) -> None:
     def fault(status: int, error: str, detail: str) -> Any:
         return web.json_response({"error": error, "detail": detail}, status=status)
 
-    @routes.get("/archcov/report")
     async def get_report(request: Any) -> Any:
         report = await asyncio.get_running_loop().run_in_executor(None, startup.wait, REPORT_WAIT_S)
         if report is None:
@@ -35,10 +34,12 @@ def add_routes(routes: Any, web: Any, startup: Startup) -> None:
         document = await asyncio.get_running_loop().run_in_executor(None, report_json, report, __version__, lang)
         return web.json_response(document)
 
-    @routes.post("/archcov/rescan")
     async def post_rescan(request: Any) -> Any:
         refused = refusal(request.headers, request.content_length)
         if refused is not None:
             return fault(*refused)
         startup.rescan()
         return web.json_response({"schema": 1, "started": True}, status=202)
+
+    routes.get("/archcov/report")(get_report)
+    routes.post("/archcov/rescan")(post_rescan)

@@ -75,9 +75,7 @@ class Startup:
 def scan() -> Report:
     """The report of the running host."""
     started = time.perf_counter()
-    target = Target(
-        host=hostfacts.host(), uses=hostfacts.uses(), packs=tuple(Path(pack) for pack in hostfacts.packs())
-    )
+    target = Target(host=hostfacts.host(), uses=hostfacts.uses(), packs=tuple(Path(pack) for pack in hostfacts.packs()))
     return judge_environment(collect(target), started=started)
 
 

@@ -27,7 +27,9 @@ def add_environment(parser: argparse.ArgumentParser) -> None:
     """`--python`, `--comfyui`, `--from`: which environment is meant."""
     parser.add_argument("--python", type=Path, metavar="PATH", help="look at this interpreter's environment")
     parser.add_argument("--comfyui", type=Path, metavar="DIR", help="the ComfyUI folder")
-    parser.add_argument("--from", dest="report", type=Path, metavar="REPORT.json", help="take the facts from a saved report")
+    parser.add_argument(
+        "--from", dest="report", type=Path, metavar="REPORT.json", help="take the facts from a saved report"
+    )
 
 
 def gpus_of(args: argparse.Namespace) -> tuple[Gpu, ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from ..model import Driver, Environment, Fit, OperatingSystem, Python, Text
-from ..report.words import render
-from ..repair.builds import Candidate, candidates
 from ..knowledge import drivers
+from ..model import Driver, Environment, Fit, OperatingSystem, Python, Text
+from ..repair.builds import Candidate, candidates
+from ..report.words import render
 from . import arguments
 from .console import OK, Console
 

@@ -16,7 +16,9 @@ _CODE = re.compile(r"[A-Za-z]{2}\d{3}")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
-    parser.add_argument("what", nargs="?", default="-", metavar="CODE|FILE|-", help="a code, a file, or - for standard input")
+    parser.add_argument(
+        "what", nargs="?", default="-", metavar="CODE|FILE|-", help="a code, a file, or - for standard input"
+    )
     arguments.add_gpu(parser)
     parser.add_argument("--torch", metavar="V", help="the torch version in use, such as 2.6.0+cu124")
     parser.add_argument("--here", action="store_true", help="use the facts of this machine as well")

@@ -10,7 +10,9 @@ from .console import OK, PROBLEM, Console
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
-    parser.add_argument("pattern", nargs="?", default="", metavar="PATTERN", help="part of a name, a compute capability or a gfx target")
+    parser.add_argument(
+        "pattern", nargs="?", default="", metavar="PATTERN", help="part of a name, a compute capability or a gfx target"
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:

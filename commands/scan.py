@@ -19,7 +19,9 @@ from .console import CANNOT_LOOK, OK, PROBLEM, Console
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Arguments of the verb."""
-    parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a library, a folder, a wheel or site-packages")
+    parser.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="a library, a folder, a wheel or site-packages"
+    )
     arguments.add_gpu(parser)
 
 
@@ -27,9 +29,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Exit 1 where a library has no code for a card that was named."""
     gpus = arguments.gpus_of(args)
     driver = find_gpus()[1] if gpus else None
-    scan = scan_paths(
-        args.paths, gpus, driver=driver, switches=dict(seen_switches()), progress=progress_bar(console)
-    )
+    scan = scan_paths(args.paths, gpus, driver=driver, switches=dict(seen_switches()), progress=progress_bar(console))
     shown = [lib for lib in scan.libraries if not isinstance(lib.code, DeviceCode) or lib.code]
     if console.json:
         console.document(scan_json([(lib, scan.coverage(lib)) for lib in shown], scan.skipped, scan.elapsed_s))

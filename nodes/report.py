@@ -16,7 +16,9 @@ _WAIT_S = 60.0
 class ArchCoverageReport:
     """Text and JSON of the start-up check, or of a new one."""
 
-    DESCRIPTION = "Does every compiled part of this ComfyUI have code for your GPU? Shows the four layers and the extensions."
+    DESCRIPTION = (
+        "Does every compiled part of this ComfyUI have code for your GPU? Shows the four layers and the extensions."
+    )
     CATEGORY = "utils/arch coverage"
     FUNCTION = "report"
     OUTPUT_NODE = True
@@ -31,7 +33,10 @@ class ArchCoverageReport:
         """One choice: look again, or take the report of the start."""
         return {
             "required": {
-                "rescan": ("BOOLEAN", {"default": False, "tooltip": "Look again instead of showing the report of the start"}),
+                "rescan": (
+                    "BOOLEAN",
+                    {"default": False, "tooltip": "Look again instead of showing the report of the start"},
+                ),
                 "verbose": ("BOOLEAN", {"default": False, "tooltip": "Evidence of information, too"}),
             }
         }
@@ -52,7 +57,9 @@ class ArchCoverageReport:
         if report is None:
             return _result("The check has not finished, or it failed: see the log.", "{}")
         document = report_json(report, __version__, startup.lang)
-        return _result(full_text(report, startup.lang, verbose=verbose), json.dumps(document, ensure_ascii=False, indent=2))
+        return _result(
+            full_text(report, startup.lang, verbose=verbose), json.dumps(document, ensure_ascii=False, indent=2)
+        )
 
 
 def _result(text: str, document: str) -> dict[str, Any]:

@@ -36,7 +36,9 @@ def candidates(env: Environment, gpus: Sequence[Gpu], *, any_python: bool = Fals
 
 def suitable_builds(env: Environment, gpus: Sequence[Gpu], *, any_python: bool = False) -> tuple[Build, ...]:
     """The builds that serve every card, the smallest change first; native code before JIT."""
-    good = [c for c in candidates(env, gpus, any_python=any_python) if c.refused is None and c.fit in (Fit.NATIVE, Fit.JIT)]
+    good = [
+        c for c in candidates(env, gpus, any_python=any_python) if c.refused is None and c.fit in (Fit.NATIVE, Fit.JIT)
+    ]
     return tuple(c.build for c in sorted(good, key=lambda c: (c.fit is Fit.JIT, *_change(c.build, env))))
 
 
@@ -89,7 +91,7 @@ def _refusal(build: Build, env: Environment, fit: Fit, *, any_python: bool) -> T
 
 
 def _python_tag(env: Environment) -> str | None:
-    """"3.12", "3.13t", or None."""
+    """ "3.12", "3.13t", or None."""
     if env.python.version is None:
         return None
     return ".".join(env.python.version.split(".")[:2]) + ("t" if env.python.free_threaded else "")

@@ -9,7 +9,13 @@ from ..model import Finding, Fix, Layer, LayerResult, Report, Severity, Status, 
 from .words import render
 
 PREFIX: Final = "[Arch Coverage]"
-_NUMBER: Final = {Layer.HARDWARE: "1", Layer.RUNTIME: "2", Layer.FRAMEWORK: "3", Layer.WORKLOAD: "4", Layer.EXTENSIONS: " "}
+_NUMBER: Final = {
+    Layer.HARDWARE: "1",
+    Layer.RUNTIME: "2",
+    Layer.FRAMEWORK: "3",
+    Layer.WORKLOAD: "4",
+    Layer.EXTENSIONS: " ",
+}
 
 
 def banner(report: Report, lang: str = "en", *, verbose: bool = False) -> str:
@@ -17,7 +23,7 @@ def banner(report: Report, lang: str = "en", *, verbose: bool = False) -> str:
     if report.verdict.status is Status.OK and not verbose:
         return healthy(report, lang)
     lines = [f"{PREFIX} {heading(report, lang)}"]
-    lines += [_layer_line(layer, report, lang) for layer in report.layers]
+    lines += [_layer_line(layer, lang) for layer in report.layers]
     lines += _next_step(report, lang)
     return "\n".join(lines)
 
@@ -50,15 +56,15 @@ def _counted(names: Sequence[str]) -> list[str]:
     return [name if names.count(name) == 1 else f"{names.count(name)} × {name}" for name in dict.fromkeys(names)]
 
 
-def _layer_line(layer: LayerResult, report: Report, lang: str) -> str:
+def _layer_line(layer: LayerResult, lang: str) -> str:
     mark = render(Text(f"status.{layer.status.value}"), lang)
-    text, codes = _layer_text(layer, report, lang)
+    text, codes = _layer_text(layer, lang)
     name = render(Text(f"layer.{layer.layer.value}"), lang)
     line = f"  {_NUMBER[layer.layer]} {_pad(name, 12)} {_pad(mark, 7)} {text}"
     return f"{line}  {' '.join(codes)}".rstrip()
 
 
-def _layer_text(layer: LayerResult, report: Report, lang: str) -> tuple[str, list[str]]:
+def _layer_text(layer: LayerResult, lang: str) -> tuple[str, list[str]]:
     if layer.crashed is not None:
         return render(Text("layer.crashed", fault=layer.crashed), lang), []
     told = [f for f in worst_first(layer.findings) if f.severity is not Severity.INFO]
@@ -89,7 +95,10 @@ def _next_step(report: Report, lang: str) -> Iterator[str]:
 
 def shell_line(fix: Fix) -> str:
     """The command as it can be pasted into cmd, PowerShell or a POSIX shell."""
-    words = [word if word and not set(word) & set(" \t\"'&()[]{}^=;!+,`~$*?<>|\\") - {"\\", "=", "+"} else f'"{word}"' for word in fix.command or ()]
+    words = [
+        word if word and not set(word) & set(" \t\"'&()[]{}^=;!+,`~$*?<>|\\") - {"\\", "=", "+"} else f'"{word}"'
+        for word in fix.command or ()
+    ]
     return " ".join(words)
 
 

@@ -13,8 +13,6 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
-from ..names import canonical_name
-
 from ..errors import UsageError
 from ..model import (
     Arch,
@@ -37,6 +35,7 @@ from ..model import (
     Use,
     Vendor,
 )
+from ..names import canonical_name
 
 _FLAG: Final = re.compile(r"(sm|compute)_(\d+)([af]?)")
 _MAX_BYTES: Final = 64 * 1024 * 1024  # a report of 1,000 libraries is under 2 MB
@@ -46,7 +45,9 @@ def read_report(path: Path) -> Environment:
     """The environment of a saved report; UsageError says what is wrong with the file and where."""
     try:
         if path.stat().st_size > _MAX_BYTES:
-            raise UsageError(f"{path}: larger than {_MAX_BYTES >> 20} MiB; expected a report made by `archcov check --json`")
+            raise UsageError(
+                f"{path}: larger than {_MAX_BYTES >> 20} MiB; expected a report made by `archcov check --json`"
+            )
         raw = json.loads(path.read_bytes().decode("utf-8-sig"))
     except OSError as fault:
         raise UsageError(f"{path}: cannot be read: {fault.strerror or fault}") from fault
@@ -93,11 +94,16 @@ def _environment(env: Mapping[str, Any], libraries: Any) -> Environment:
             bool(system.get("wsl")),
         ),
         python=Python(
-            _text(python.get("version")), _text(python.get("executable")), python.get("bits"), python.get("free_threaded")
+            _text(python.get("version")),
+            _text(python.get("executable")),
+            python.get("bits"),
+            python.get("free_threaded"),
         ),
         gpus=tuple(_gpu(row) for row in _list(env.get("gpus"), "environment.gpus")),
         driver=Driver(_text(driver.get("version")), _text(driver.get("cuda"))) if driver else None,
-        host=Host(str(host.get("kind")), _text(host.get("version")), _text(host.get("root")), _text(host.get("install")))
+        host=Host(
+            str(host.get("kind")), _text(host.get("version")), _text(host.get("root")), _text(host.get("install"))
+        )
         if host
         else None,
         torch=torch,
@@ -197,7 +203,9 @@ def _stand_in(torch: TorchBuild | None) -> tuple[Library, ...]:
         return ()
     name = "libtorch_hip.so" if torch.hip else "libtorch_cuda.so"
     code = DeviceCode({frozenset(images): 1}, dict(Counter(images)))
-    return (Library(PurePosixPath("torch/lib") / name, "elf", code, "torch", torch.version, relative=f"torch/lib/{name}"),)
+    return (
+        Library(PurePosixPath("torch/lib") / name, "elf", code, "torch", torch.version, relative=f"torch/lib/{name}"),
+    )
 
 
 def _text(value: Any) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 Value = TypeVar("Value")
 
@@ -20,7 +20,7 @@ def shareable(value: Value, private: Sequence[str] = ()) -> Value:
     Args:
         private: further words that must not appear (the user's and the machine's name).
     """
-    return _clean(value, private)  # type: ignore[no-any-return]
+    return cast("Value", _clean(value, private))
 
 
 def _clean(value: object, private: Sequence[str]) -> object:

@@ -55,7 +55,12 @@ def _finding(finding: Finding, lang: str, *, primary: bool) -> Iterator[str]:
 def _closing(report: Report, lang: str) -> str:
     env = report.environment
     closing = render(
-        Text("closing.looked", libraries=len(env.libraries), with_code=len(report.coverage), seconds=f"{report.elapsed_s:.2f}"),
+        Text(
+            "closing.looked",
+            libraries=len(env.libraries),
+            with_code=len(report.coverage),
+            seconds=f"{report.elapsed_s:.2f}",
+        ),
         lang,
     )
     if report.ignored:

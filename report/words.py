@@ -45,11 +45,11 @@ def _value(value: Any, lang: str) -> str:
 class _Plain(string.Formatter):
     """`{name}` only: no attribute or index access, and a value that is missing shows its name."""
 
-    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:
+    def get_field(self, field_name: str, args: Any, kwargs: Any) -> Any:  # noqa: ARG002 - the base's form
         return kwargs.get(field_name, "{" + field_name + "}"), field_name
 
 
 def language(wanted: str | None) -> str:
-    """"zh_CN.UTF-8", "Chinese (Simplified)_China.936", "zh" -> "zh"; everything else is English."""
+    """ "zh_CN.UTF-8", "Chinese (Simplified)_China.936", "zh" -> "zh"; everything else is English."""
     name = (wanted or "").lower()
     return "zh" if name.startswith(("zh", "chinese")) else _FALLBACK

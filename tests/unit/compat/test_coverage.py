@@ -6,10 +6,21 @@ from collections import Counter
 from pathlib import PurePosixPath
 
 import pytest
-
 from archcov.compat.coverage import arch_names, beside, code_coverage, library_coverage
 from archcov.compat.rules import Loader
-from archcov.model import Arch, ComputeCapability, DeviceCode, Direction, Fit, Gpu, Image, Kind, Library, Unreadable, Vendor
+from archcov.model import (
+    Arch,
+    ComputeCapability,
+    DeviceCode,
+    Direction,
+    Fit,
+    Gpu,
+    Image,
+    Kind,
+    Library,
+    Unreadable,
+    Vendor,
+)
 
 
 def image(text: str) -> Image:

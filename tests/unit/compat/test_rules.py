@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from archcov.compat.rules import Loader, fit_image, overridden, ptx_compiles, sass_runs
 from archcov.compat.tables import cuda_for_isa, isa_ceiling, tables, toolkit_knows, toolkit_serves
 from archcov.model import Arch, ComputeCapability, Fit, GfxTarget, Gpu, Image, Kind, Vendor
@@ -33,7 +32,7 @@ def arch(text: str) -> Arch:
         ("70", "7.5", True),
         ("75", "7.0", False),
         # every number that was launched on 9.0 and answered 209
-        *((code, "9.0", False) for code in "50 60 70 75 80 86 87 89 100 103 110 120 121".split()),
+        *((code, "9.0", False) for code in ["50", "60", "70", "75", "80", "86", "87", "89", "100", "103", "110", "120", "121"]),
         # a: this device alone
         ("90a", "9.0", True),
         ("100a", "10.0", True),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import string
 
 import pytest
-
 from archcov.model import Text
 from archcov.report.words import LANGUAGES, catalogue, language, render
 

@@ -37,7 +37,7 @@ _PREFIX: Final = re.compile(
     )""",
     re.VERBOSE,
 )
-_BOX_END: Final = re.compile(r"\s*[│┃║╮╯─━]+\s*$")
+_BOX: Final = "│┃║╮╯─━"
 _MOST_PREFIXES: Final = 6
 _QUOTE: Final = re.compile(r"\\(['\"])")
 _ENTITY: Final = re.compile(r"&(?:quot|lt|gt|amp|#39|#x27|apos|nbsp);")
@@ -49,7 +49,11 @@ def decode(data: bytes) -> str:
 
     Bytes that are neither become replacement characters: every signature is plain ASCII.
     """
-    for mark, encoding in ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be")):
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ):
         if data.startswith(mark):
             return data[len(mark) :].decode(encoding, "replace")
     return data.decode(wide(data) or "utf-8", "replace")
@@ -91,7 +95,8 @@ def _bare(line: str) -> str:
         if prefix is None:
             break
         line = line[prefix.end() :]
-    return _BOX_END.sub("", line) if line.endswith(("│", "┃", "║", "╮", "╯", "─", "━", " ")) else line
+    line = line.rstrip()
+    return line.rstrip(_BOX + " \t") if line.endswith(tuple(_BOX)) else line
 
 
 def _unescape(line: str) -> str:

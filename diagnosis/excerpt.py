@@ -9,6 +9,7 @@ time grows with the size alone.
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections import Counter
@@ -84,8 +85,6 @@ def _utf8(chunks: Iterator[bytes]) -> Iterator[bytes]:
         yield first
         yield from chunks
         return
-    import codecs
-
     decoder = codecs.getincrementaldecoder(encoding)("replace")
     yield decoder.decode(first).lstrip("\ufeff").encode("utf-8", "replace")
     for chunk in chunks:

@@ -23,7 +23,8 @@ def failure_text(error: BaseException) -> str:
 
 def chain(error: BaseException) -> Iterator[BaseException]:
     """The exception, then what it came from and what it holds; each once."""
-    waiting, seen = [error], set()
+    waiting = [error]
+    seen: set[int] = set()
     while waiting and len(seen) < _MOST_EXCEPTIONS:
         link = waiting.pop(0)
         if id(link) in seen:
@@ -58,7 +59,7 @@ def _message(error: BaseException) -> str:
         notes = getattr(error, "__notes__", ())
         if isinstance(notes, (list, tuple)):
             text = "\n".join((text, *(note for note in notes if isinstance(note, str))))
-    except Exception:  # a foreign __str__ may do anything
+    except Exception:  # noqa: BLE001 - a foreign __str__ may do anything
         return "<message cannot be read>"
     if len(text) <= _LONGEST_TEXT:
         return text

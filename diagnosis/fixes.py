@@ -29,7 +29,9 @@ def _steps() -> Mapping[str, Any]:
     return steps
 
 
-def fixes(case: Case, cause: Cause, name: str | None, direction: Direction | None, variant: str | None) -> tuple[Fix, ...]:
+def fixes(
+    case: Case, cause: Cause, name: str | None, direction: Direction | None, variant: str | None
+) -> tuple[Fix, ...]:
     """The next steps, best first."""
     by_culprit = _steps()[variant or cause.value]
     by_side = by_culprit.get(name or "?") or by_culprit["*"]
@@ -63,7 +65,10 @@ def _torch_build(case: Case) -> Fix:
 def _holds(build: Build, gpu: Gpu, system: str | None) -> bool:
     if system is not None and build.os != system:
         return False
-    return best([fit_image(image, gpu) for image in listed_images((*(build.sass or ()), *(build.ptx or ())))]) is Fit.NATIVE
+    return (
+        best([fit_image(image, gpu) for image in listed_images((*(build.sass or ()), *(build.ptx or ())))])
+        is Fit.NATIVE
+    )
 
 
 def _age(build: Build) -> Version:

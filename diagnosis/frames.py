@@ -17,7 +17,9 @@ _FRAME: Final = re.compile(
     r"|File (?P<path2>[^\"<>|*?]{1,300}?\.pyx?):\d{1,7}, in (?P<name2>[\w.<>]{1,120})"
     r"|(?<![^\s(])(?P<path3>[^\s\"'(<>|]{1,300}?\.py)(?::\d{1,7})? in (?P<name3>[\w.<>]{1,120})(?=[\s(])"
 )
-_BREAK: Final = re.compile(r"Traceback \(most recent call last\)|Stack Trace|During handling of the above|The above exception was")
+_BREAK: Final = re.compile(
+    r"Traceback \(most recent call last\)|Stack Trace|During handling of the above|The above exception was"
+)
 _NATIVE: Final = re.compile(
     r"\+ 0x[0-9a-f]{1,16} \(0x[0-9a-f]{1,16} in (?P<elf>[^()]{1,300})\)"
     r"|(?<![\w.\\/])(?P<pe>[\w.+-]{1,120}\.(?:dll|pyd|exe))!\w"
@@ -28,7 +30,9 @@ _PASSING: Final = re.compile(
     r"|python3\w*|c|pthread|stdc\+\+|ld-linux\S*)(?:[.-].*)?$",
     re.IGNORECASE,
 )
-_PACKAGE: Final = re.compile(r".*(?:site|dist)-packages[\\/](?P<top>[^\\/]+?)(?:\.py)?(?:[\\/](?P<rest>.*))?$", re.IGNORECASE)
+_PACKAGE: Final = re.compile(
+    r".*(?:site|dist)-packages[\\/](?P<top>[^\\/]+?)(?:\.py)?(?:[\\/](?P<rest>.*))?$", re.IGNORECASE
+)
 _PACK: Final = re.compile(r".*[\\/]custom_nodes[\\/]([^\\/]+)[\\/]", re.IGNORECASE)
 # torch's own Python through which calls of any package pass.
 _TRANSPARENT: Final = re.compile(
@@ -68,7 +72,9 @@ Stack = tuple[Frame, ...]
 """Outermost first."""
 
 
-def frame_at(path: str, function: str, start: int = 0, end: int = 0, owner_of: Callable[[str], str | None] | None = None) -> Frame:
+def frame_at(
+    path: str, function: str, start: int = 0, end: int = 0, owner_of: Callable[[str], str | None] | None = None
+) -> Frame:
     """A frame from its path; `owner_of` maps a top-level name to its distribution before the table does."""
     package = _PACKAGE.match(path)
     pack = _PACK.match(path)

@@ -19,15 +19,23 @@ from .driver_lines import DriverFailure
 from .frames import stacks_near
 from .reading import Reading, reading_of
 from .signatures import Hit
+from .torch_warnings import torch_warning
 
 Judge = Callable[[Case, Hit], "Reading | None"]
 
-_BLANK: Final = re.compile(r"the driver|CUDA_DISABLE_PTX_JIT")
-_FFMPEG_MISSING: Final = re.compile(r"lib(?:av|sw)\w{3,10}\.so[.\d]*: cannot open|Could not find module '[^']*(?:av|sw)\w+|No (?:ffmpeg|FFmpeg)", re.IGNORECASE)
-_TORCH_SYMBOL: Final = re.compile(r"\d(?:c10|at|torch|caffe2)(?=\d|E|N)|aoti_torch|_Py|^Py|cuda|cublas|nvJitLink|nvrtc|Torch", re.IGNORECASE)
+_FFMPEG_MISSING: Final = re.compile(
+    r"lib(?:av|sw)\w{3,10}\.so[.\d]*: cannot open|Could not find module '[^']*(?:av|sw)\w+|No (?:ffmpeg|FFmpeg)",
+    re.IGNORECASE,
+)
+_TORCH_SYMBOL: Final = re.compile(
+    r"\d(?:c10|at|torch|caffe2)(?=\d|E|N)|aoti_torch|_Py|^Py|cuda|cublas|nvJitLink|nvrtc|Torch", re.IGNORECASE
+)
 _NVIDIA_LIBRARY: Final = re.compile(r"lib(?:cu(?:blas|sparse|dnn|fft|rand|solver|dart|pti)|nv)\w*\.so", re.IGNORECASE)
 _SO_BEFORE: Final = re.compile(r"([^\s:'\"]{1,300}\.so[\w.]*): ?$")
-_CANNOT_LOAD: Final = re.compile(r"DLL load|undefined symbol|conflicts with this version of Python|cannot open shared object|GLIBC|not a valid Win32|ImportError", re.IGNORECASE)
+_CANNOT_LOAD: Final = re.compile(
+    r"DLL load|undefined symbol|conflicts with this version of Python|cannot open shared object|GLIBC|not a valid Win32|ImportError",
+    re.IGNORECASE,
+)
 _NOT_BUILT: Final = re.compile(r"not (?:built|compiled|found|installed)|No module named", re.IGNORECASE)
 _OPERATOR: Final = re.compile(r"`(\w+)[^`]{0,80}` is not supported because:")
 _CAPABILITY_REASON: Final = re.compile(r"your GPU has capability \(\d+, \d+\) \(too (new|old)\)")
@@ -35,8 +43,7 @@ _CPU_TORCH: Final = re.compile(r"\(you have \d[\w.]*\+cpu\)")
 
 
 def _plain(case: Case, hit: Hit) -> Reading | None:
-    text = hit.matches[0][0]
-    found = direction(hit.signature.direction, case, case.around(hit.start, hit.matches[0].end()) if not text else text)
+    found = direction(hit.signature.direction, case, hit.matches[0][0])
     return reading_of(hit, None, hit.signature.owner, direction=found)
 
 
@@ -55,7 +62,15 @@ def _invalid_image(case: Case, hit: Hit) -> Reading | None:
         return None
     if any("Triton Error" in case.around(m.start(), m.end(), 60) for m in hit.matches):
         evidence = (Text("diagnosis.evidence.triton_image"),)
-        return replace(reading, cause=Cause.DRIVER_TOO_OLD, owner="nvidia-driver", look=False, direction=None, confidence=Confidence.MEDIUM, evidence=evidence)
+        return replace(
+            reading,
+            cause=Cause.DRIVER_TOO_OLD,
+            owner="nvidia-driver",
+            look=False,
+            direction=None,
+            confidence=Confidence.MEDIUM,
+            evidence=evidence,
+        )
     return replace(reading, confidence=Confidence.LOW)
 
 
@@ -68,14 +83,14 @@ def _driver_log(case: Case, hit: Hit) -> Reading | None:
     if DriverFailure.PTX_TOO_NEW in kinds:
         return replace(reading, cause=Cause.DRIVER_TOO_OLD, owner="nvidia-driver", look=False, direction=None)
     if DriverFailure.JIT_DISABLED in kinds:
-        return replace(reading, variant="jit_disabled")
+        return replace(reading, variant="jit_disabled", direction=None)
     if DriverFailure.JIT_COMPILER_MISSING in kinds:
         return reading_of(hit, Cause.NOT_INSTALLED_FOR_GPU, "nvidia-driver", variant="jit_compiler")
     return replace(reading, confidence=Confidence.LOW) if DriverFailure.INVALID_IMAGE in kinds else None
 
 
-def _jit_disabled(case: Case, hit: Hit) -> Reading | None:
-    return reading_of(hit, Cause.ARCH_MISSING, look=True, direction=by_device(case), variant="jit_disabled")
+def _jit_disabled(_case: Case, hit: Hit) -> Reading | None:
+    return reading_of(hit, Cause.ARCH_MISSING, look=True, variant="jit_disabled")
 
 
 def _xformers(case: Case, hit: Hit) -> Reading | None:
@@ -108,11 +123,6 @@ def _xformers_ext(case: Case, hit: Hit) -> Reading | None:
     if _CPU_TORCH.search(after):
         return reading_of(hit, Cause.CPU_BUILD, "torch")
     return reading_of(hit, Cause.ABI_MISMATCH, "xformers")
-
-
-def _toolchain(case: Case, hit: Hit) -> Reading | None:
-    """A compiler that does not know a target."""
-    return reading_of(hit, Cause.TOOLCHAIN_ARCH, hit.signature.owner, direction=direction(hit.signature.direction, case, hit.matches[0][0]))
 
 
 def _nvrtc(case: Case, hit: Hit) -> Reading | None:
@@ -169,7 +179,7 @@ def _from_stack(case: Case, match: re.Match[str]) -> str | None:
     return None
 
 
-def _kitchen(case: Case, hit: Hit) -> Reading | None:
+def _kitchen(_case: Case, hit: Hit) -> Reading | None:
     """The registry's listing: only a cuda backend that could not be loaded is a finding."""
     state = hit.matches[-1]["state"]
     if "'available': False" not in state or "'unavailable_reason': None" in state:
@@ -202,23 +212,19 @@ def _new_cards_only(case: Case, hit: Hit) -> Reading | None:
 
 def judge(case: Case, hit: Hit) -> Reading | None:
     """The reading of one hit; None where it does not concern this project."""
-    from .torch_warnings import torch_warning
-
-    if hit.signature.judge == "torch_warning":
-        return torch_warning(case, hit)
     return _JUDGES[hit.signature.judge](case, hit)
 
 
 _JUDGES: Final[Mapping[str, Judge]] = MappingProxyType(
     {
         "plain": _plain,
+        "torch_warning": torch_warning,
         "image": _image,
         "invalid_image": _invalid_image,
         "driver_log": _driver_log,
         "jit_disabled": _jit_disabled,
         "xformers": _xformers,
         "xformers_ext": _xformers_ext,
-        "toolchain": _toolchain,
         "nvrtc": _nvrtc,
         "torch_cpu": _torch_cpu,
         "native_import": _native_import,

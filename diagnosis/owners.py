@@ -93,7 +93,10 @@ def of_source_path(path: str, installed: Iterable[str] = ()) -> Ownership:
     if vendored is not None and vendored.distribution is not None:
         return vendored
     extra = set(installed)
-    owner = next((_tables().trees.get(s) or (s if s in extra else None) for s in segments if s in _tables().trees or s in extra), None)
+    owner = next(
+        (_tables().trees.get(s) or (s if s in extra else None) for s in segments if s in _tables().trees or s in extra),
+        None,
+    )
     if vendored is not None and (owner is None or owner == "flash-attn"):
         return vendored
     return Ownership(owner)

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from ..errors import ArchcovError
+from ..knowledge.gpus import resolve
 from ..model import Arch, ComputeCapability, Environment, GfxTarget, Gpu, Image, Kind, Vendor
 
 _CARD_END: Final = r"(?= : | - \*\*| \*\*| - Type|$| with CUDA| which is|, compute| \(| VRAM| pytorch| Using| Python| Set | Total|\s*[;,])"
@@ -34,17 +36,32 @@ _TORCH: Final = re.compile(
     r"|PyTorch (\d+\.\d+\.\d+\+\w+)(?! with CUDA \d{4})",
     re.IGNORECASE,
 )
-_ARCH_LIST: Final = re.compile(r"(?:supports CUDA capabilities |get_arch_list\(\)[^\[]{0,60}\[|\[(?='sm_))((?:'?(?:sm|compute)_\w{2,5}'?[, ]{0,2}){1,40})")
+_ARCH_LIST: Final = re.compile(
+    r"(?:supports CUDA capabilities |get_arch_list\(\)[^\[]{0,60}\[|\[(?='sm_))((?:'?(?:sm|compute)_\w{2,5}'?[, ]{0,2}){1,40})"
+)
 _LISTED: Final = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 _RANGE: Final = re.compile(r"Minimum and Maximum cuda capability.{0,120}?\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)")
-_RULE: Final = re.compile(r"(\d{1,2}\.\d) which supports hardware CC >=(\d{1,2}\.\d),<(\d{1,2}\.\d)(?: except \{([\d., ]{1,40})\})?")
+_RULE: Final = re.compile(
+    r"(\d{1,2}\.\d) which supports hardware CC >=(\d{1,2}\.\d),<(\d{1,2}\.\d)(?: except \{([\d., ]{1,40})\})?"
+)
 _DRIVER: Final = re.compile(r"Driver Version: (\d{3}(?:\.\d+){1,2})")
-_DRIVER_CUDA: Final = re.compile(r"(?:Driver Version: [\d.]{3,20} *\|? *CUDA (?:UMD )?Version: (\d{1,2}\.\d))|found version (\d{4,5})\)")
-_WINDOWS: Final = re.compile(r"(?<![A-Za-z])[A-Za-z]:\\[^\s\\]|\\site-packages\\|\.pyd\b|\.dll\b|OS:\*\* nt|\bWinError\b")
+_DRIVER_CUDA: Final = re.compile(
+    r"(?:Driver Version: [\d.]{3,20} *\|? *CUDA (?:UMD )?Version: (\d{1,2}\.\d))|found version (\d{4,5})\)"
+)
+_WINDOWS: Final = re.compile(
+    r"(?<![A-Za-z])[A-Za-z]:\\[^\s\\]|\\site-packages\\|\.pyd\b|\.dll\b|OS:\*\* nt|\bWinError\b"
+)
 _MACOS: Final = re.compile(r"/Users/[^/\s]+/|\bMPS\b|\bmps:\d|OS:\*\* darwin|\bmacOS\b|arm64-apple")
-_LINUX: Final = re.compile(r"(?<![\w/])/(?:home|root|usr|opt|mnt|srv|data|workspace|tmp|var)/|\.so\b|OS:\*\* posix|manylinux")
-_INTEL: Final = re.compile(r"\bxpu:\d|\+xpu\b|Intel\(R\) Arc|Intel Arc\b|\bdirectml\b|\bprivateuseone\b|oneAPI", re.IGNORECASE)
-_AMD: Final = re.compile(r"\bAMD_SERIALIZE_KERNEL\b|\bhipError|\bHIP error|\+rocm|\bROCm version|TORCH_USE_HIP_DSA|\bAMD Radeon\b|\bMIOpen\b|\bzluda\b", re.IGNORECASE)
+_LINUX: Final = re.compile(
+    r"(?<![\w/])/(?:home|root|usr|opt|mnt|srv|data|workspace|tmp|var)/|\.so\b|OS:\*\* posix|manylinux"
+)
+_INTEL: Final = re.compile(
+    r"\bxpu:\d|\+xpu\b|Intel\(R\) Arc|Intel Arc\b|\bdirectml\b|\bprivateuseone\b|oneAPI", re.IGNORECASE
+)
+_AMD: Final = re.compile(
+    r"\bAMD_SERIALIZE_KERNEL\b|\bhipError|\bHIP error|\+rocm|\bROCm version|TORCH_USE_HIP_DSA|\bAMD Radeon\b|\bMIOpen\b|\bzluda\b",
+    re.IGNORECASE,
+)
 _ONLY_TORCH: Final = re.compile(r">>> (?:import|from) (?!torch\b)\w")
 
 
@@ -181,9 +198,6 @@ def images_of(environment: Environment) -> tuple[Image, ...]:
 
 def gpu_named(name: str) -> Gpu | None:
     """The card of a name, None where the table does not know it or its capability is not one."""
-    from ..errors import ArchcovError
-    from ..knowledge.gpus import resolve
-
     try:
         return resolve(name)
     except ArchcovError:

@@ -32,6 +32,7 @@ class TorchFit(NamedTuple):
     why: Text | None = None
 
 
+_ANY_DRIVER: Final = Loader()
 UNKNOWN: Final = TorchFit(Fit.UNKNOWN)
 
 
@@ -82,7 +83,7 @@ def _from_binaries(gpu: Gpu, environment: Environment) -> TorchFit | None:
     return None
 
 
-def _from_images(images: tuple[Image, ...], gpu: Gpu, why: Text, loader: Loader = Loader()) -> TorchFit:
+def _from_images(images: tuple[Image, ...], gpu: Gpu, why: Text, loader: Loader = _ANY_DRIVER) -> TorchFit:
     fit = best([fit_image(image, gpu, loader) for image in images])
     missing = fit is Fit.MISSING
     return TorchFit(fit, direction_of([frozenset(images)], gpu) if missing else None, why)
@@ -109,7 +110,11 @@ def _from_version(version: str, gpu: Gpu, system: str | None) -> TorchFit:
 
 
 def _from_table(version: str, release: str, tag: str | None, gpu: Gpu, system: str | None) -> TorchFit:
-    wanted = [b for b in builds() if b.torch == release and b.sass and (tag is None or b.tag == tag or tag.startswith(f"{b.tag}."))]
+    wanted = [
+        b
+        for b in builds()
+        if b.torch == release and b.sass and (tag is None or b.tag == tag or tag.startswith(f"{b.tag}."))
+    ]
     here = [b for b in wanted if b.arch == "x86_64" and (b.os == system or (system is None and b.os == "linux"))]
     if tag is None and system is None:
         here = [b for b in wanted if b.arch == "x86_64"]
@@ -118,7 +123,10 @@ def _from_table(version: str, release: str, tag: str | None, gpu: Gpu, system: s
         return UNKNOWN
     toolkit = _toolkit(tag[2:]) if tag else None
     why = Text("diagnosis.evidence.torch_table", version=version)
-    fits = [_from_images(listed_images((*(b.sass or ()), *(b.ptx or ()))), gpu, why, Loader(toolkit=toolkit)) for b in chosen]
+    fits = [
+        _from_images(listed_images((*(b.sass or ()), *(b.ptx or ()))), gpu, why, Loader(toolkit=toolkit))
+        for b in chosen
+    ]
     kinds = [f.fit for f in fits]
     if Fit.NATIVE in kinds:
         return fits[kinds.index(Fit.NATIVE)] if len(set(kinds)) == 1 or tag else UNKNOWN
@@ -128,7 +136,11 @@ def _from_table(version: str, release: str, tag: str | None, gpu: Gpu, system: s
 
 
 def _from_rocm(release: str, tag: str | None, gpu: Gpu) -> TorchFit:
-    wanted = [b for b in builds() if b.torch == release and b.hip and (tag is None or b.tag == tag or tag.startswith(f"{b.tag}."))]
+    wanted = [
+        b
+        for b in builds()
+        if b.torch == release and b.hip and (tag is None or b.tag == tag or tag.startswith(f"{b.tag}."))
+    ]
     if not wanted or gpu.gfx is None:
         return UNKNOWN
     targets = {name for build in wanted for name in build.hip or ()}

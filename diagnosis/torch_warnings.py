@@ -18,7 +18,10 @@ from .reading import Reading, reading_of
 from .signatures import Hit
 from .torch_fit import is_tegra
 
-_DEVICE: Final = re.compile(r"with CUDA capability sm_(\d{2,3})|which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)", re.IGNORECASE)
+_DEVICE: Final = re.compile(
+    r"with CUDA capability sm_(\d{2,3})|which is of (?:cuda capability|compute capability \(CC\)) (\d{1,2}\.\d)",
+    re.IGNORECASE,
+)
 
 
 class _Verdict(NamedTuple):
@@ -30,10 +33,10 @@ def torch_warning(case: Case, hit: Hit) -> Reading | None:
     """Missing code, or harmless: because the code runs all the same, or because the card is not the one in use."""
     devices = [d for d in map(_device, hit.matches) if d is not None] or _all_devices(case)
     in_use = case.capability
-    if in_use is not None and devices and in_use not in devices and in_use.major != devices[0].major:
-        if _covers(case, in_use).covered:
-            why = (Text("diagnosis.evidence.other_card", card=str(devices[0]), used=str(in_use)),)
-            return reading_of(hit, Cause.HARMLESS, direction=None, evidence=why)
+    other = in_use is not None and bool(devices) and all(in_use.major != device.major for device in devices)
+    if in_use is not None and other and _covers(case, in_use).covered:
+        why = (Text("diagnosis.evidence.other_card", card=str(devices[0]), used=str(in_use)),)
+        return reading_of(hit, Cause.HARMLESS, evidence=why)
     device = in_use if in_use in devices or not devices else devices[0]
     if device is None:
         return reading_of(hit, Cause.ARCH_MISSING, "torch", confidence=Confidence.MEDIUM)

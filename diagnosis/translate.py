@@ -23,7 +23,9 @@ _CODES: Final = MappingProxyType(
         Cause.HARMLESS: "DX008",
     }
 )
-_VARIANTS: Final = MappingProxyType({"force_ptx": "DX009", "jit_disabled": "DX010", "silent": "DX011"})
+_VARIANTS: Final = MappingProxyType(
+    {"force_ptx": "DX009", "jit_disabled": "DX010", "silent": "DX011", "jit_compiler": "DX012"}
+)
 _FORCED: Final = re.compile(r"CUDA_FORCE_PTX_JIT['\"]?\s*[=:]\s*['\"]?1\b")
 
 
@@ -67,7 +69,13 @@ def _culprit(reading: Reading, blamed: Attribution | None, variant: str | None) 
 
 def _direction(reading: Reading, blamed: Attribution | None) -> Direction | None:
     """Read from the culprit's own code where that is known, else from the card."""
-    if reading.cause in (Cause.HARMLESS, Cause.CPU_BUILD, Cause.DRIVER_TOO_OLD, Cause.ABI_MISMATCH, Cause.NOT_INSTALLED_FOR_GPU):
+    if reading.cause in (
+        Cause.HARMLESS,
+        Cause.CPU_BUILD,
+        Cause.DRIVER_TOO_OLD,
+        Cause.ABI_MISMATCH,
+        Cause.NOT_INSTALLED_FOR_GPU,
+    ):
         return None
     read = blamed.direction if blamed else None
     return read or reading.direction
@@ -84,7 +92,11 @@ def _card(case: Case) -> Text:
     gpu = case.gpu
     if gpu is None or gpu.arch is None:
         return Text("diagnosis.card.unknown")
-    return Text("diagnosis.card.named", name=gpu.name, arch=gpu.arch) if gpu.name else Text("diagnosis.card.arch", arch=gpu.arch)
+    return (
+        Text("diagnosis.card.named", name=gpu.name, arch=gpu.arch)
+        if gpu.name
+        else Text("diagnosis.card.arch", arch=gpu.arch)
+    )
 
 
 def _evidence(reading: Reading, blamed: Attribution | None) -> tuple[Text, ...]:

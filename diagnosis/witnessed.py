@@ -85,7 +85,8 @@ def _one(case: Case, group: list[Sighting], raised: bool) -> Diagnosis:
         basis=Basis.SEEN,
         direction=_read_direction(first.file, case.context.environment, case.gpu),
     )
-    reading = Reading("cuda.driver_log", cause, direction=by_device(case), variant=variant)
+    by_card = None if variant == "jit_disabled" else by_device(case)
+    reading = Reading("cuda.driver_log", cause, direction=by_card, variant=variant)
     return replace(diagnosis(case, reading, blamed), node=first.node)
 
 

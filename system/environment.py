@@ -133,12 +133,17 @@ def _mixed(interpreter: Interpreter, root: Path | None) -> Iterator[Text]:
 def private_words() -> tuple[str, ...]:
     """The user's and the machine's names, which a shared report must not hold."""
     words = []
-    for ask in (getpass.getuser, socket.gethostname):
+    for ask in (getpass.getuser, _machine_name):
         try:
             words.append(ask())
         except (OSError, KeyError, ImportError):
             continue
     return tuple(word for word in words if word)
+
+
+def _machine_name() -> str:
+    # Windows says it in a variable; the network's function is missing from its smaller kin
+    return os.environ.get("COMPUTERNAME", "") if sys.platform == "win32" else socket.gethostname()
 
 
 __all__ = ["Target", "collect", "contained", "operating_system", "pretended_gpus", "private_words", "whose"]

@@ -124,7 +124,7 @@ def _of_prefix(prefix: Path, program: Path | None) -> Interpreter | None:
     executable = program or files.program(prefix)
     told = files.version(prefix, executable)
     folders = files.site_packages(prefix, told.short)
-    if not folders or told.full is None and program is None:
+    if not folders or (told.full is None and program is None):
         return None
     user = None
     if folders.user_site_allowed:

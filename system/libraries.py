@@ -131,7 +131,7 @@ class _Owners:
     def __init__(self, site_packages: Sequence[Path], known: Installed | None) -> None:
         self._known = installed(site_packages) if known is None else known
         self._tops: dict[str, Distribution | None] | None = None
-        self._around: dict[str, tuple[Path, _Owners]] = {}
+        self._around: dict[Path, _Owners | None] = {}
 
     def of(self, path: str, root: Path) -> Distribution | None:
         owner = self._known.owners.get(key_of(path))
@@ -147,10 +147,11 @@ class _Owners:
         site = next((folder for folder in Path(path).parents if folder.name in _SITE_FOLDERS), None)
         if site is None:
             return None
-        if str(site) not in self._around:
-            self._around[str(site)] = (site, _Owners((site,), None))
-        site, owners = self._around[str(site)]
-        return owners.of(path, site) if owners._known.distributions else None
+        if site not in self._around:
+            known = installed((site,))
+            self._around[site] = _Owners((site,), known) if known.distributions else None
+        owners = self._around[site]
+        return owners.of(path, site) if owners is not None else None
 
 
 def _read(path: str, root: Path, owner: Distribution | None, pack: str | None) -> Library | None:

@@ -64,7 +64,7 @@ def parse_rows(fields: tuple[str, ...], text: str) -> tuple[tuple[Gpu, ...], str
     for values in csv.reader(text.splitlines(), skipinitialspace=True):
         if len(values) != len(fields):
             continue
-        row = dict(zip(fields, (value.strip() for value in values)))
+        row = dict(zip(fields, (value.strip() for value in values), strict=True))
         version = row.get("driver_version", version)
         memory, index = row.get("memory.total", ""), row.get("index", "")
         model = row.get("driver_model.current", "")

@@ -41,7 +41,7 @@ def test_named(put, tmp_path):
     assert named_comfyui(root) == root
     assert named_comfyui(tmp_path) == root
     for wrong in (tmp_path / "missing", root / "comfy"):
-        with pytest.raises(UsageError, match="^--comfyui "):
+        with pytest.raises(UsageError, match=r"^--comfyui "):
             named_comfyui(wrong)
 
 

@@ -215,7 +215,7 @@ def test_what_is_no_environment_is_refused_with_the_argument_named(put, tmp_path
     put("bin/bash", b"\x7fELF\x02")
     put("lib/python3.11/site-packages/x.py")
     for path in (tmp_path / "missing", tmp_path / "bin", tmp_path / "bin" / "bash"):
-        with pytest.raises(UsageError, match="^--python "):
+        with pytest.raises(UsageError, match=r"^--python "):
             locate(path)
 
 
@@ -235,6 +235,7 @@ def test_locating_this_python_by_its_files_gives_what_it_tells_itself():
 
 
 def test_a_real_new_venv(tmp_path):
+    pytest.importorskip("venv", reason="an embeddable Python has no venv")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "v")], check=True)
     found = locate(tmp_path / "v")
     told = subprocess.run(

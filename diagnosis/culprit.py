@@ -31,6 +31,7 @@ _CHECK_PLACE: Final = re.compile(r"[\\/]c10[\\/]|CUDAException|CUDAFunctions|sdp
 _REACH: Final = 320  # characters about a message in which a path still belongs to it
 _WORDS_REACH: Final = 120
 _DEEPEST_NATIVE: Final = 12
+_OWN: Final = (None, "torch")
 
 RECORD, MESSAGE, NATIVE, COVERAGE, FRAMES, SESSION = 6, 5, 4, 3, 2, 1
 """Weights of the kinds of evidence."""
@@ -63,7 +64,7 @@ def _evidence(case: Case, reading: Reading, covers: Covers) -> Iterator[Attribut
         yield Attribution(Culprit("torch"), (), why, COVERAGE, Basis.KNOWN, case.torch.direction)
     yield from _python_stacks(case, reading, covers)
     yield from _without_code(covers)
-    if case.stated.only_torch:
+    if case.stated.only_torch and not any(f.node_pack or f.distribution not in _OWN for s in case.stacks for f in s):
         yield Attribution(Culprit("torch"), evidence=(Text("diagnosis.evidence.only_torch"),), weight=SESSION)
 
 

@@ -82,7 +82,17 @@ def frame_at(
     distribution = None
     if top is not None:
         distribution = (owner_of(top) if owner_of else None) or owners.of_module(top)
-    return Frame(start, end, path, function, distribution, pack[1] if pack and package is None else None, top)
+    else:
+        distribution = owners.of_source_checkout(path)
+    return Frame(
+        start,
+        end,
+        path,
+        function,
+        distribution,
+        pack[1] if pack and package is None and distribution is None else None,
+        top,
+    )
 
 
 def python_stacks(flat: str, owner_of: Callable[[str], str | None] | None = None) -> tuple[Stack, ...]:

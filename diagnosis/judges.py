@@ -17,6 +17,7 @@ from .case import Case
 from .direction import NEW, OLD, by_device, direction
 from .driver_lines import DriverFailure
 from .frames import stacks_near
+from .native_imports import from_stack, native_import
 from .reading import Reading, reading_of
 from .signatures import Hit
 from .torch_warnings import torch_warning
@@ -27,11 +28,6 @@ _FFMPEG_MISSING: Final = re.compile(
     r"lib(?:av|sw)\w{3,10}\.so[.\d]*: cannot open|Could not find module '[^']*(?:av|sw)\w+|No (?:ffmpeg|FFmpeg)",
     re.IGNORECASE,
 )
-_TORCH_SYMBOL: Final = re.compile(
-    r"\d(?:c10|at|torch|caffe2)(?=\d|E|N)|aoti_torch|_Py|^Py|cuda|cublas|nvJitLink|nvrtc|Torch", re.IGNORECASE
-)
-_NVIDIA_LIBRARY: Final = re.compile(r"lib(?:cu(?:blas|sparse|dnn|fft|rand|solver|dart|pti)|nv)\w*\.so", re.IGNORECASE)
-_SO_BEFORE: Final = re.compile(r"([^\s:'\"]{1,300}\.so[\w.]*): ?$")
 _CANNOT_LOAD: Final = re.compile(
     r"DLL load|undefined symbol|conflicts with this version of Python|cannot open shared object|GLIBC|not a valid Win32|ImportError",
     re.IGNORECASE,
@@ -148,37 +144,6 @@ def _torch_cpu(case: Case, hit: Hit) -> Reading | None:
     return reading_of(hit, Cause.CPU_BUILD, "torch")
 
 
-def _native_import(case: Case, hit: Hit) -> Reading | None:
-    """A native module that does not load: ours where it belongs to a package with GPU code."""
-    for match in hit.matches:
-        owner = _module_owner(case, match)
-        if owner is not None and owner != "torch":
-            return reading_of(hit, Cause.ABI_MISMATCH, owner)
-    return None
-
-
-def _module_owner(case: Case, match: re.Match[str]) -> str | None:
-    groups = match.groupdict()
-    if "symbol" in groups:
-        so = _SO_BEFORE.search(case.flat, max(0, match.start() - 320), match.start())
-        if so is None or _NVIDIA_LIBRARY.search(so[1]):
-            return None
-        owner = owners.of_native(so[1])
-        generic = owner is None and _TORCH_SYMBOL.search(groups["symbol"]) is not None
-        return owner if not generic else _from_stack(case, match)
-    name = groups["module"] or ""
-    owner = owners.of_native(name)
-    return owner if owner is not None else (_from_stack(case, match) if name.startswith("_C") else None)
-
-
-def _from_stack(case: Case, match: re.Match[str]) -> str | None:
-    for stack in stacks_near(case.stacks, match.start(), match.end()):
-        for frame in reversed(stack):
-            if frame.distribution and frame.distribution != "torch" and owners.has_gpu_code(frame.distribution):
-                return frame.distribution
-    return None
-
-
 def _kitchen(_case: Case, hit: Hit) -> Reading | None:
     """The registry's listing: only a cuda backend that could not be loaded is a finding."""
     state = hit.matches[-1]["state"]
@@ -193,7 +158,7 @@ def _kitchen(_case: Case, hit: Hit) -> Reading | None:
 
 def _missing_extension(case: Case, hit: Hit) -> Reading | None:
     """`_C` is the usual name of a package's compiled part; the frames tell which package."""
-    owner = next(filter(None, (_from_stack(case, m) for m in hit.matches)), None)
+    owner = next(filter(None, (from_stack(case, m) for m in hit.matches)), None)
     if owner is None and "groundingdino" in case.flat.lower():
         owner = "groundingdino"
     return reading_of(hit, Cause.NOT_INSTALLED_FOR_GPU, owner)
@@ -227,7 +192,7 @@ _JUDGES: Final[Mapping[str, Judge]] = MappingProxyType(
         "xformers_ext": _xformers_ext,
         "nvrtc": _nvrtc,
         "torch_cpu": _torch_cpu,
-        "native_import": _native_import,
+        "native_import": native_import,
         "kitchen": _kitchen,
         "missing_extension": _missing_extension,
         "torchcodec": _torchcodec,

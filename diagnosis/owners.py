@@ -15,8 +15,11 @@ from typing import Final, NamedTuple
 
 from ..names import canonical_name
 
-_VERSIONED: Final = re.compile(r"[-_]v?\d[\w.+]*$|_[0-9a-f]{4,40}$")
+_VERSIONED: Final = re.compile(r"[-_]v?\d[\w.+]*$|_[0-9a-f]{4,40}$|[-_](?:main|master|src|source|build)$")
 _NATIVE_TAIL: Final = re.compile(r"(?:\.(?:cpython|cp|pypy|abi)[\w-]*)?\.(?:so|pyd|dll)(?:\.[\d.]+)?$", re.IGNORECASE)
+_COMMON: Final = frozenset(
+    {"torch", "functorch", "triton", "warp", "warp-lang", "apex", "paddle", "numba", "tensorflow", "tensorrt"}
+)
 _PACKAGES: Final = re.compile(r".*(?:site|dist)-packages[\\/]([^\\/]+)", re.IGNORECASE)
 
 
@@ -64,6 +67,16 @@ def _tables() -> _Tables:
 def of_module(name: str) -> str | None:
     """The distribution of a top-level import name."""
     return _tables().modules.get(name.lower())
+
+
+def of_source_checkout(path: str) -> str | None:
+    """The distribution of a Python file outside of site-packages, by a folder named as its module.
+
+    Only names that nothing else is called: a project's own folder may well be named `triton` or `torch`.
+    """
+    known = _tables().modules
+    folders = (folder.lower() for folder in reversed(re.split(r"[\\/]", path)[:-1]))
+    return next((known[f] for f in folders if f in known and known[f] not in _COMMON and f not in _COMMON), None)
 
 
 def of_native(name: str) -> str | None:

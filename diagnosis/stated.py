@@ -40,7 +40,7 @@ _ARCH_LIST: Final = re.compile(
     r"(?:supports CUDA capabilities |get_arch_list\(\)[^\[]{0,60}\[|\[(?='sm_))((?:'?(?:sm|compute)_\w{2,5}'?[, ]{0,2}){1,40})"
 )
 _LISTED: Final = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
-_RANGE: Final = re.compile(r"Minimum and Maximum cuda capability.{0,120}?\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)")
+_RANGE: Final = re.compile(r"Minimum and Maximum cuda capability.{0,500}?\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)")
 _RULE: Final = re.compile(
     r"(\d{1,2}\.\d) which supports hardware CC >=(\d{1,2}\.\d),<(\d{1,2}\.\d)(?: except \{([\d., ]{1,40})\})?"
 )
@@ -62,7 +62,8 @@ _AMD: Final = re.compile(
     r"\bAMD_SERIALIZE_KERNEL\b|\bhipError|\bHIP error|\+rocm|\bROCm version|TORCH_USE_HIP_DSA|\bAMD Radeon\b|\bMIOpen\b|\bzluda\b",
     re.IGNORECASE,
 )
-_ONLY_TORCH: Final = re.compile(r">>> (?:import|from) (?!torch\b)\w")
+_IMPORTED: Final = re.compile(r"(?:>>> |-c ['\"]|In \[\d+\]: |; ?)(?:import|from) (\w+)")
+_NO_GPU_MODULES: Final = frozenset({"numpy", "np", "os", "sys", "time", "math", "random"})
 
 
 class TorchRule(NamedTuple):
@@ -124,7 +125,7 @@ def read_facts(flat: str) -> Stated:
         driver_cuda=(cuda[1] or f"{int(cuda[2]) // 1000}.{int(cuda[2]) % 1000 // 10}") if cuda else None,
         os=_os(flat),
         vendor=Vendor.AMD if _AMD.search(flat) else Vendor.INTEL if _INTEL.search(flat) else None,
-        only_torch=">>> import torch" in flat and _ONLY_TORCH.search(flat) is None and "site-packages" not in flat,
+        only_torch=set(_IMPORTED.findall(flat)) - _NO_GPU_MODULES == {"torch"},
     )
 
 

@@ -145,7 +145,24 @@ def _from_rocm(release: str, tag: str | None, gpu: Gpu) -> TorchFit:
         return UNKNOWN
     targets = {name for build in wanted for name in build.hip or ()}
     images = tuple(Image(Kind.HIP, GfxTarget.parse(name)) for name in sorted(targets))
-    return _from_images(images, gpu, Text("diagnosis.evidence.torch_table", version=release))
+    fit = _from_images(images, gpu, Text("diagnosis.evidence.torch_table", version=release))
+    return fit._replace(direction=_rdna_direction(gpu.gfx, targets)) if fit.fit is Fit.MISSING else fit
+
+
+def _rdna_direction(gfx: GfxTarget, targets: Iterable[str]) -> Direction | None:
+    """By generation (gfx1010 is 10.1), among the RDNA targets only: the compute line is counted apart."""
+    device = _generation(gfx.processor)
+    known = sorted(filter(None, map(_generation, targets)))
+    if device is None or not known:
+        return None
+    if device > known[-1]:
+        return Direction.GPU_TOO_NEW
+    return Direction.GPU_TOO_OLD if device < known[0] else Direction.HOLE
+
+
+def _generation(processor: str) -> tuple[int, int] | None:
+    match = re.match(r"gfx(1\d)(\d)[0-9a-f]", processor)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def listed_images(names: Iterable[str]) -> tuple[Image, ...]:

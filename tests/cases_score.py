@@ -37,7 +37,7 @@ class Result(NamedTuple):
 
     @property
     def low(self) -> bool:
-        return self.case["sure"] == "low"
+        return bool(self.case["sure"] == "low")
 
 
 def gpu_of(arch: str | None) -> Gpu | None:

@@ -9,6 +9,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from archcov.diagnosis.explain import explain_text
+from archcov.model import Text
+from archcov.report.words import render
 
 _TESTS = Path(__file__).parents[2]
 
@@ -39,3 +42,23 @@ def test_no_false_alarm() -> None:
 def test_the_script_prints_the_table(capsys: pytest.CaptureFixture[str]) -> None:
     assert SCORE.main([str(Path(__file__).with_name("cases.jsonl"))]) == 0
     assert "arch_missing" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_every_sentence_has_its_words(lang: str) -> None:
+    texts: list[Text] = []
+    for case in CASES:
+        for found in explain_text(case["text"], SCORE.context_of(case)):
+            texts += [found.message, *found.evidence]
+            texts += [text for fix in found.fixes for text in (fix.title, fix.why)]
+    for text in texts:
+        words = render(text, lang)
+        assert "diagnosis." not in words, text
+        assert not any("{" + name + "}" in words for name in ("who", "card", "arch", "why", "torch", "tags")), text
+
+
+def test_a_step_is_given_for_every_cause_and_culprit() -> None:
+    for case in CASES:
+        for found in explain_text(case["text"], SCORE.context_of(case)):
+            assert found.fixes, case["id"]
+            assert all(fix.command is None for fix in found.fixes)

@@ -33,10 +33,9 @@ def module(name: str) -> ModuleType | None:
 
 
 def root() -> Path | None:
-    """ComfyUI's own folder."""
-    paths = module("folder_paths")
-    base = getattr(paths, "base_path", None)
-    return Path(base) if base else None
+    """ComfyUI's own folder: where its code lies, which `--base-directory` does not change."""
+    file = getattr(module("server"), "__file__", None)
+    return Path(file).resolve().parent if file else None
 
 
 def host() -> Host:
@@ -110,3 +109,10 @@ def lang() -> str:
     except (OSError, ValueError, AttributeError):
         chosen = None
     return language(chosen or system_language())
+
+
+def log_so_far() -> list[str]:
+    """What the host keeps of its log: packs that were loaded before this one may have failed."""
+    logger = module("app.logger")
+    get = getattr(logger, "get_logs", None)
+    return [str(entry.get("m", "")) for entry in list(get())] if get is not None else []

@@ -27,11 +27,7 @@ def load() -> tuple[dict[str, Any], dict[str, str]]:
     setattr(server, _MARK, str(hostfacts.ROOT))
     startup = Startup()
     with contained("registering routes"):
-        from aiohttp import web
-
-        from .routes import add_routes
-
-        add_routes(server.instance.routes, web, startup)
+        _begin(server.instance, startup)
     with contained("the start-up check"):
         startup.begin()
     with contained("the nodes"):
@@ -40,3 +36,24 @@ def load() -> tuple[dict[str, Any], dict[str, str]]:
         ArchCoverageReport.startup = startup
         return {"ArchCoverageReport": ArchCoverageReport}, {"ArchCoverageReport": "Arch Coverage Report"}
     return {}, {}
+
+
+def _begin(server: Any, startup: Startup) -> None:
+    """Routes, hooks and the listener, each contained by itself."""
+    from aiohttp import web
+
+    from .diagnoses import Diagnoses
+    from .explainer import Explainer
+    from .hooks import Hooks
+    from .listener import Listener
+    from .routes import add_routes
+
+    folder = hostfacts.state_folder()
+    diagnoses = Diagnoses(folder / "diagnoses.json" if folder else None, server.send_sync)
+    add_routes(server.routes, web, startup, diagnoses)
+    explainer = Explainer(startup)
+    execution = hostfacts.module("execution")
+    if execution is not None:
+        Hooks(explainer, diagnoses, lambda: startup.lang).install(execution)
+    with contained("listening to the log"):
+        Listener(explainer.text, diagnoses, lambda: startup.lang).begin(hostfacts.log_so_far())

@@ -8,13 +8,14 @@ from typing import Any, Final
 from .. import __version__
 from ..report.json_out import report_json
 from ..report.words import LANGUAGES
+from .diagnoses import Diagnoses
 from .guard import refusal
 from .startup import Startup
 
 REPORT_WAIT_S: Final = 45.0  # the frontend gives a route 60 s
 
 
-def add_routes(routes: Any, web: Any, startup: Startup) -> None:
+def add_routes(routes: Any, web: Any, startup: Startup, diagnoses: Diagnoses) -> None:
     """Register on the host's route table.
 
     Args:
@@ -41,5 +42,9 @@ def add_routes(routes: Any, web: Any, startup: Startup) -> None:
         startup.rescan()
         return web.json_response({"schema": 1, "started": True}, status=202)
 
+    async def get_diagnoses(_request: Any) -> Any:
+        return web.json_response({"schema": 1, "diagnoses": diagnoses.all()})
+
     routes.get("/archcov/report")(get_report)
+    routes.get("/archcov/diagnoses")(get_diagnoses)
     routes.post("/archcov/rescan")(post_rescan)

@@ -1,0 +1,103 @@
+"""From a failure in the host to diagnoses: gathers the context, the witness and the owners of kernels."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ..binaries.native import read_native
+from ..checks.facts import loader_of
+from ..compat.coverage import library_coverage
+from ..diagnosis.context import Context
+from ..diagnosis.explain import explain_exception, explain_text
+from ..diagnosis.witnessed import Sighting, explain_sightings
+from ..model import Cause, Diagnosis, Environment, Gpu, Library
+from ..system.kernel_owner import KernelOwner, KernelOwners
+from ..system.witness import WitnessedFailure
+from .startup import Startup
+
+# Finding a kernel's library reads the loaded libraries: well under a second warm, several on a cold disk.
+# The host's error must not wait for that.
+OWNERS_S: Final = 3.0
+
+
+class Explainer:
+    """Explains failures with everything that is known in this process."""
+
+    def __init__(self, startup: Startup) -> None:
+        self._startup = startup
+        self._owners = KernelOwners()
+        self._found: dict[str, KernelOwner] = {}
+
+    def context(self) -> Context:
+        """The card in use, torch, and the environment of the latest report."""
+        environment = self._startup.environment
+        if environment is None:
+            return Context()
+        torch = environment.torch.version if environment.torch else None
+        return Context(gpu=_current(environment), torch=torch, environment=environment)
+
+    def exception(
+        self, error: BaseException, new: Sequence[WitnessedFailure], seen: Sequence[WitnessedFailure]
+    ) -> tuple[Diagnosis, ...]:
+        """The diagnoses of an exception.
+
+        Args:
+            new: failures witnessed in the node that raised.
+            seen: all of this process. The driver names a kernel once, so where the text speaks of a missing
+                image and nothing is new, an earlier witness still tells which kernel and library.
+        """
+        context = self.context()
+        told = explain_exception(error, context, sightings=self.sightings(new))
+        if new or not seen or not any(d.cause is Cause.ARCH_MISSING for d in told):
+            return told
+        return explain_exception(error, context, sightings=self.sightings(seen))
+
+    def silent(self, new: Sequence[WitnessedFailure]) -> tuple[Diagnosis, ...]:
+        """Kernels that failed without any exception."""
+        return explain_sightings(self.sightings(new), self.context(), raised=False)
+
+    def text(self, text: str) -> tuple[Diagnosis, ...]:
+        """A piece of the host's log."""
+        return explain_text(text, self.context())
+
+    def sightings(self, failures: Sequence[WitnessedFailure]) -> tuple[Sighting, ...]:
+        """The failures with the library that registers each kernel, where it is found in time."""
+        kernels = [f.kernel for f in failures if f.kernel and f.kernel not in self._found]
+        if kernels:
+            search = threading.Thread(target=self._search, args=(kernels,), name="archcov-owners", daemon=True)
+            search.start()
+            search.join(OWNERS_S)
+        return tuple(Sighting(f.failure, f.kernel, self._file(f.kernel), f.place) for f in failures)
+
+    def _search(self, kernels: Sequence[str]) -> None:
+        self._found.update(self._owners.find_all(kernels, self._lacks_code))
+
+    def _file(self, kernel: str | None) -> str | None:
+        owner = self._found.get(kernel) if kernel else None
+        return str(owner.candidates[0]) if owner is not None and owner.candidates else None
+
+    def _lacks_code(self, path: Path) -> bool:
+        """Whether a library has containers without code for the card in use."""
+        environment = self._startup.environment
+        gpu = _current(environment) if environment is not None else None
+        native = read_native(path)
+        if environment is None or gpu is None or native is None:
+            return False
+        library = Library(path, native.format, native.code)
+        return library_coverage(library, gpu, loader_of(environment)).missing > 0
+
+
+def _current(environment: Environment) -> Gpu | None:
+    """The card that torch uses; asked only where torch has initialised CUDA already."""
+    if len(environment.gpus) == 1 or not environment.gpus:
+        return environment.gpus[0] if environment.gpus else None
+    torch = sys.modules.get("torch")
+    cuda = getattr(torch, "cuda", None)
+    if cuda is None or not cuda.is_initialized():
+        return environment.gpus[0]
+    name = cuda.get_device_name(cuda.current_device())
+    return next((gpu for gpu in environment.gpus if gpu.name == name), environment.gpus[0])

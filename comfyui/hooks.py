@@ -1,0 +1,131 @@
+"""What we add to the host's execution: a look around each node, and words above its errors."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from ..model import Cause, Diagnosis
+from ..report.banner import PREFIX
+from ..report.diagnosis_text import short
+from ..system.witness import Witness, WitnessedFailure
+from .contained import LOG, contained
+from .diagnoses import Diagnoses
+from .explainer import Explainer
+from .patch import Patch, install
+
+
+class Hooks:
+    """The wrappers around the host's executor.
+
+    Everything is contained: a fault of ours never changes the host's own error, and the host's function is
+    called whatever happens here. An exception out of the error handler would stop the host's queue for ever.
+    """
+
+    def __init__(self, explainer: Explainer, diagnoses: Diagnoses, lang: Callable[[], str]) -> None:
+        self._explainer, self._diagnoses, self._lang = explainer, diagnoses, lang
+        self._witness: Witness | None = None
+        self._in_node: dict[str, tuple[WitnessedFailure, ...]] = {}
+        self.patches: list[Patch] = []
+
+    def install(self, execution: ModuleType) -> None:
+        """Wrap the error handler and the call of a node."""
+        with contained("looking at the driver's log"):
+            self._witness = Witness()
+        with contained("hooking into the error handler"):
+            self._keep(install(execution.PromptExecutor, "handle_execution_error", self._around_handler))
+        with contained("hooking into node execution"):
+            self._keep(install(execution, "get_output_data", self._around_node))
+
+    def undo(self) -> None:
+        """Put back what was wrapped."""
+        for patch in reversed(self.patches):
+            patch.undo()
+        self.patches.clear()
+
+    def _keep(self, patch: Patch | None) -> None:
+        if patch is not None:
+            self.patches.append(patch)
+
+    def _around_handler(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def handle_execution_error(*args: Any, **kwargs: Any) -> Any:
+            with contained("explaining an error"):
+                # (executor, prompt_id, prompt, current_outputs, executed, error, ex)
+                named = dict(zip(("self", "prompt_id", "prompt", "outputs", "executed", "error", "ex"), args, strict=False))
+                named.update(kwargs)
+                self._on_error(named.get("prompt_id"), named.get("prompt") or {}, named["error"], named["ex"])
+            return original(*args, **kwargs)
+
+        return handle_execution_error
+
+    def _around_node(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        async def get_output_data(prompt_id: Any, unique_id: Any, *args: Any, **kwargs: Any) -> Any:
+            witness = self._witness
+            if witness is None:
+                return await original(prompt_id, unique_id, *args, **kwargs)
+            with contained("looking before a node"):
+                self._outside(witness.before(str(unique_id)))
+            raised = True
+            try:
+                result = await original(prompt_id, unique_id, *args, **kwargs)
+                raised = False
+            finally:
+                with contained("looking after a node"):
+                    self._after(witness.after(), str(unique_id), raised=raised, prompt_id=prompt_id)
+            return result
+
+        return get_output_data
+
+    def _after(self, new: tuple[WitnessedFailure, ...], node: str, *, raised: bool, prompt_id: Any) -> None:
+        if raised:
+            self._in_node[node] = new  # the error handler comes next and takes it
+        elif new:
+            self._silently(new, prompt_id)
+
+    def _outside(self, new: tuple[WitnessedFailure, ...]) -> None:
+        if new:
+            self._silently(new, None)
+
+    def _silently(self, new: Sequence[WitnessedFailure], prompt_id: Any) -> None:
+        """A kernel failed and nothing was raised: told from a thread of its own, the host goes on."""
+
+        def tell() -> None:
+            with contained("explaining a kernel that failed silently"):
+                self._tell(self._explainer.silent(new), prompt_id, "witness")
+
+        threading.Thread(target=tell, name="archcov-silent", daemon=True).start()
+
+    def _on_error(self, prompt_id: Any, prompt: Any, error: dict[str, Any], ex: BaseException) -> None:
+        if "exception_message" not in error:
+            return  # an interrupt
+        node = str(error.get("node_id"))
+        new = self._in_node.pop(node, ())
+        self._in_node.clear()
+        seen = self._witness.seen if self._witness is not None else ()
+        found = self._explainer.exception(ex, new, seen)
+        found = tuple(d for d in found if d.cause is not Cause.HARMLESS)
+        if not found:
+            return
+        told = self._tell(found, prompt_id, "exception", node=_name(prompt, node))
+        error["exception_message"] = f"{PREFIX} {told}\n\n{error['exception_message']}"
+
+    def _tell(self, found: Sequence[Diagnosis], prompt_id: Any, source: str, node: str | None = None) -> str:
+        """Log, keep and send; returns the words."""
+        lang = self._lang()
+        words = "\n".join(short(diagnosis, lang) for diagnosis in found[:2])
+        for line in words.split("\n"):
+            LOG.log(logging.WARNING, "%s %s", PREFIX, line)
+        for diagnosis in found:
+            where = {"node": node} if node is not None else {}
+            self._diagnoses.add(diagnosis, lang, prompt_id=prompt_id, source=source, **where)
+        return words
+
+
+def _name(prompt: Any, node: str) -> str:
+    """`ImageBlur #2`, as the prompt calls the node."""
+    entry = prompt.get(node) if isinstance(prompt, dict) else None
+    kind = entry.get("class_type") if isinstance(entry, dict) else None
+    return f"{kind} #{node}" if kind else f"#{node}"

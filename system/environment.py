@@ -16,7 +16,7 @@ from ..knowledge.gpus import resolve
 from ..model import Environment, Gpu, Library, Obstacle, OperatingSystem, Python, Text, TorchBuild
 from .distributions import Installed, installed
 from .gpus import Found, find_gpus
-from .host import describe, node_packs
+from .host import describe, is_comfyui, node_packs
 from .interpreter import Interpreter
 from .libraries import native_libraries
 from .python_files import existing
@@ -30,6 +30,7 @@ _SYSTEMS: Final = {"win32": "windows", "linux": "linux", "darwin": "macos"}
 _MACHINES: Final = {"amd64": "x86_64", "x86_64": "x86_64", "arm64": "aarch64", "aarch64": "aarch64"}
 _NO_GPUS: Final[Found] = ((), None, ())
 _NO_PACKS: Final[tuple[Path, ...]] = ()
+_FOLDERS_TOLD: Final = 3
 _WINDOWS_11: Final = 22_000  # first build number
 
 
@@ -50,14 +51,17 @@ def collect(target: Target, environ: Mapping[str, str] | None = None, *, scan_li
     gpus, driver, unseen = contained("gpus", find_gpus, _NO_GPUS, obstacles)
     pretended = target.gpus or pretended_gpus(environ)
     obstacles += [o for o in unseen if not pretended or o.what != "gpus"]
-    site_packages = interpreter.site_packages
+    # a host installed in place is on the path too: what lies there are its models and node packs
+    site_packages = tuple(folder for folder in interpreter.site_packages if not is_comfyui(folder))
     known = contained("distributions", lambda: installed(site_packages), Installed({}, {}), obstacles)
     packs = target.packs or contained("node packs", lambda: node_packs(root) if root else (), _NO_PACKS, obstacles)
     libraries: tuple[Library, ...] = ()
+    closed: list[Obstacle] = []
     if scan_libraries:
         libraries = contained(
-            "libraries", lambda: native_libraries(site_packages, known, packs, obstacles), libraries, obstacles
+            "libraries", lambda: native_libraries(site_packages, known, packs, closed), libraries, obstacles
         )
+    obstacles += _few(closed)
     torch: TorchBuild | None = contained("torch", lambda: read_torch(site_packages), None, obstacles)
     return Environment(
         os=operating_system(),
@@ -74,6 +78,13 @@ def collect(target: Target, environ: Mapping[str, str] | None = None, *, scan_li
         obstacles=tuple(obstacles),
         warnings=tuple(_mixed(interpreter, root)),
     )
+
+
+def _few(obstacles: list[Obstacle]) -> list[Obstacle]:
+    """A tree without permissions has one obstacle a folder; a few of them say it all."""
+    more = len(obstacles) - _FOLDERS_TOLD
+    rest = [Obstacle("libraries", f"{more} more folders cannot be listed")] if more > 0 else []
+    return obstacles[:_FOLDERS_TOLD] + rest
 
 
 def contained(what: str, look: Callable[[], Value], otherwise: Value, obstacles: list[Obstacle]) -> Value:

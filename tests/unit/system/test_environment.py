@@ -111,6 +111,16 @@ def test_a_part_that_fails_is_an_obstacle(portable, monkeypatch):
     assert (env.libraries, env.torch, env.node_packs) == ((), None, ())
 
 
+def test_of_many_closed_folders_a_few_are_told(portable, monkeypatch):
+    def closed(_sites, _known, _packs, obstacles):
+        obstacles += [Obstacle("libraries", f"folder {number}") for number in range(10)]
+        return ()
+
+    monkeypatch.setattr(environment, "native_libraries", closed)
+    reasons = [o.reason for o in collect(Target(python=portable / "python_embeded"), {}).obstacles]
+    assert reasons == ["folder 0", "folder 1", "folder 2", "7 more folders cannot be listed"]
+
+
 def test_wrong_names_are_no_obstacle_but_refused(tmp_path):
     with pytest.raises(UsageError, match="--python"):
         collect(Target(python=tmp_path / "missing"), {})
@@ -131,6 +141,15 @@ def test_pretended_cards_take_the_place_of_the_machines(portable, monkeypatch):
     env = collect(Target(python=portable / "python_embeded"), {"ARCHCOV_GPU": "12.0"})
     assert [gpu.arch for gpu in env.gpus] == ["12.0"]
     assert [o.what for o in env.obstacles] == ["driver"]
+
+
+def test_a_host_installed_in_place_is_no_folder_of_packages(portable, put):
+    put("portable/ComfyUI/comfyui.egg-info/PKG-INFO", "Name: ComfyUI\nVersion: 0.8.0\n")
+    env = collect(Target(python=portable / "python_embeded"), {})
+    assert [(lib.owner, lib.relative) for lib in env.libraries] == [
+        ("Pack", "lib.dll"),
+        ("torch", "torch/lib/torch_cuda.dll"),
+    ]
 
 
 def test_two_torches(portable, put):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from archcov.errors import UsageError
@@ -97,13 +100,16 @@ def test_node_packs_are_what_the_host_would_load(put):
     assert [pack.name for pack in node_packs(root)] == ["Pack", "中文"]
 
 
-def test_node_packs_of_added_folders(put, tmp_path):
-    yaml = pytest.importorskip("yaml", reason="read only where PyYAML is installed, as it is beside ComfyUI")
+def test_node_packs_of_added_folders(put, monkeypatch, tmp_path):
+    # PyYAML comes with ComfyUI, not with this package; JSON is YAML too
+    monkeypatch.setitem(sys.modules, "yaml", SimpleNamespace(safe_load=json.loads))
     root = comfyui(put)
     put("shared/packs/Other/x.py")
     paths = {"mine": {"base_path": str(tmp_path / "shared"), "custom_nodes": "packs\nmissing\n"}, "broken": 3}
-    put("ComfyUI/extra_model_paths.yaml", yaml.safe_dump(paths))
+    put("ComfyUI/extra_model_paths.yaml", json.dumps(paths))
     assert [pack.name for pack in node_packs(root)] == ["Other"]
+    monkeypatch.setitem(sys.modules, "yaml", None)
+    assert node_packs(root) == ()
 
 
 @pytest.mark.parametrize("text", [b"\xff\xfe", b": : :", b"[]", b"a: {custom_nodes: [1]}"])

@@ -32,10 +32,10 @@ _FORCED: Final = re.compile(r"CUDA_FORCE_PTX_JIT['\"]?\s*[=:]\s*['\"]?1\b")
 def diagnosis(case: Case, reading: Reading, blamed: Attribution | None) -> Diagnosis:
     """One diagnosis in the project's vocabulary."""
     variant = reading.variant
-    if reading.cause is Cause.ARCH_MISSING and variant is None and _forced(case):
+    if reading.cause is Cause.ARCH_MISSING and variant in (None, "silent") and _forced(case):
         variant = "force_ptx"
     culprit = _culprit(reading, blamed, variant)
-    direction = _direction(reading, blamed)
+    direction = None if variant == "force_ptx" else _direction(reading, blamed)
     name = culprit.distribution if culprit else None
     return Diagnosis(
         code=_VARIANTS.get(variant or "", _CODES[reading.cause]),

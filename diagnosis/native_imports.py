@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from packaging.utils import canonicalize_name
 
 from ..model import Cause, Confidence
+from ..names import canonical_name
 from . import owners
 from .case import Case
 from .frames import stacks_near
@@ -80,7 +80,7 @@ def _of_symbol(case: Case, match: re.Match[str], symbol: str) -> _Owner:
     package = _PACKAGE.search(so[1]) if so else None
     if stacked is not None or package is None:
         return _Owner(True, stacked)
-    return _Owner(True, canonicalize_name(package[1]), guessed=True)
+    return _Owner(True, canonical_name(package[1]), guessed=True)
 
 
 def _of_module(case: Case, match: re.Match[str], name: str) -> _Owner:
@@ -93,4 +93,4 @@ def _of_module(case: Case, match: re.Match[str], name: str) -> _Owner:
     stacked = from_stack(case, match)
     if stacked is not None or guess is None:
         return _Owner(stacked is not None, stacked)
-    return _Owner(True, canonicalize_name(guess[1]), guessed=True)
+    return _Owner(True, canonical_name(guess[1]), guessed=True)

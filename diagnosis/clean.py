@@ -15,7 +15,10 @@ from typing import Any, Final
 
 _ANSI: Final = re.compile(r"\x1b(?:\[[0-?]{0,40}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,400}(?:\x07|\x1b\\)|[@-Z\\-_])")
 _LINE_END: Final = re.compile(r"\r\n|\r|\n|\u2028")
-_ESCAPE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))")
+_ESCAPE: Final = re.compile(r"\\(?:(?:u([0-9a-fA-F]{4})|x([01][0-9a-fA-F]))|(.))")
+_LOOSE_CODE: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x(1b))")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_MOST_ESCAPED: Final = 3  # JSON in JSON in JSON
 _PLAIN_ESCAPES: Final = {"n": "\n", "r": "\n", "t": "\t", "b": "", "f": ""}
 # Escaped line ends without escaped backslashes: "\n" also begins a folder's name in a Windows path,
 # where letters stand on both sides.
@@ -77,7 +80,7 @@ def lines(text: str) -> list[str]:
     for line in _LINE_END.split(text):
         if "&" in line and _ENTITY.search(line):
             line = html.unescape(line)
-        parts = _LINE_END.split(_unescape(line)) if "\\" in line else (line,)
+        parts = _LINE_END.split(_unescaped(line)) if "\\" in line else (line,)
         found.extend(_bare(part) for part in parts)
     return found
 
@@ -99,25 +102,34 @@ def _bare(line: str) -> str:
     return line.rstrip(_BOX + " \t") if line.endswith(tuple(_BOX)) else line
 
 
+def _unescaped(line: str) -> str:
+    """Undo the escapes of JSON and of Python's repr, also those of an escaped text in an escaped text."""
+    for _ in range(_MOST_ESCAPED):
+        before, line = line, _unescape(line)
+        if line == before or "\\\\" not in line:
+            break
+    if _SURROGATE.search(line):
+        line = line.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return line
+
+
 def _unescape(line: str) -> str:
-    """Undo the escapes of JSON and of Python's repr, where the line has any."""
     document = _json_texts(line)
     if document is not None:
         return document
-    escapes = {match[2] or "u" for match in _ESCAPE.finditer(line)}
+    escapes = {match[3] or "u" for match in _ESCAPE.finditer(line)}
     if "\\" in escapes and "n" in escapes:
         return _ESCAPE.sub(_plain, line)
     if "n" in escapes or "u" in escapes:
         loose = _LOOSE_LINE_END.sub("\n", line)
-        loose = re.sub(r"\\u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), loose)
+        loose = _LOOSE_CODE.sub(_plain, loose)
         return _QUOTE.sub(r"\1", loose)
     return _QUOTE.sub(r"\1", line.replace("\\\\", "\\")) if escapes & {"\\", "'", '"'} else line
 
 
 def _plain(escape: re.Match[str]) -> str:
-    if escape[1]:
-        return chr(int(escape[1], 16))
-    return _PLAIN_ESCAPES.get(escape[2], escape[2])
+    code = escape[1] or escape[2]
+    return chr(int(code, 16)) if code else _PLAIN_ESCAPES.get(escape[3], escape[3])
 
 
 def _json_texts(line: str) -> str | None:

@@ -1,7 +1,7 @@
 """What helps, by cause, culprit and direction?
 
-The steps are fixes.json; the build of torch is looked up for the card. Commands are left to `archcov fix`,
-which knows the interpreter, the Python version and the driver; here none would be certain.
+The steps are fixes.json; the build of torch is looked up for the card. A command is given only where the
+machine is known: its interpreter, Python version and driver. From a text alone none would be certain.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from ..compat.rules import best, fit_image
 from ..knowledge.torch_builds import Build, builds
 from ..model import Cause, Direction, Fit, Fix, Gpu, Text, Vendor
 from ..names import Version
+from ..repair.builds import switch_fix
 from .case import Case
 from .torch_fit import listed_images, torch_version
 
@@ -50,6 +51,10 @@ def _torch_build(case: Case) -> Fix:
     gpu = case.gpu
     if gpu is None or gpu.arch is None or gpu.vendor is not Vendor.NVIDIA:
         return _fix("torch_unknown", arch=Text("diagnosis.this_card"))
+    environment = case.context.environment
+    here = switch_fix(environment, (gpu,)) if environment is not None and environment.python.executable else None
+    if here is not None:
+        return here
     holding = [build for build in builds() if build.sass and _holds(build, gpu, case.stated.os)]
     holding = [build for build in holding if build.arch == "x86_64"] or holding
     if not holding:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-
 from ..model import Cause, Confidence
 from ..names import canonical_name
 from . import owners

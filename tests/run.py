@@ -61,7 +61,16 @@ def venv(name: str, python: str, *requirements: str) -> Path:
     if not stamp.is_file() or stamp.read_text("utf-8") != made_from:
         shutil.rmtree(folder, ignore_errors=True)
         call(python, "-m", "venv", folder, quiet=True)
-        call(in_venv(folder, "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", *requirements, quiet=True)
+        call(
+            in_venv(folder, "python"),
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--disable-pip-version-check",
+            *requirements,
+            quiet=True,
+        )
         stamp.write_text(made_from, "utf-8")
     return in_venv(folder, "python")
 
@@ -102,8 +111,20 @@ def pythons() -> None:
         if version == mine:
             continue
         print(f"-- Python {version}: {path}", flush=True)
-        python = venv(f"venv-{version}", path, "-e", ".", "pytest>=8", "hypothesis>=6", "jsonschema>=4.18", "zstandard>=0.22")
-        call(python, "-m", "pytest", "-q", "tests/unit", "-p", "no:cacheprovider", "-m", "not wheels and not host and not wine")
+        python = venv(
+            f"venv-{version}", path, "-e", ".", "pytest>=8", "hypothesis>=6", "jsonschema>=4.18", "zstandard>=0.22"
+        )
+        call(
+            python,
+            "-m",
+            "pytest",
+            "-q",
+            "tests/unit",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "not wheels and not host and not wine",
+        )
     if absent:
         print(f"-- not on this machine: Python {', '.join(absent)}")
     if not [version for version in found if version != mine]:
@@ -116,10 +137,15 @@ def other_python(version: str) -> str | None:
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     if pyenv.is_dir():
         folders = [folder for folder in pyenv.iterdir() if re.fullmatch(rf"{re.escape(version)}\.\d+", folder.name)]
-        candidates += [str(folder / "bin" / "python") for folder in sorted(folders, key=lambda f: int(f.name.split(".")[2]))]
+        candidates += [
+            str(folder / "bin" / "python") for folder in sorted(folders, key=lambda f: int(f.name.split(".")[2]))
+        ]
     if WINDOWS and (launcher := shutil.which("py")):
         done = subprocess.run(
-            [launcher, f"-{version}", "-c", "import sys; print(sys.executable)"], capture_output=True, text=True, check=False
+            [launcher, f"-{version}", "-c", "import sys; print(sys.executable)"],
+            capture_output=True,
+            text=True,
+            check=False,
         )
         candidates.append(done.stdout.strip() or None)
     for path in reversed([c for c in candidates if c]):

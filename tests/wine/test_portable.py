@@ -46,7 +46,9 @@ def test_the_portable_is_found_by_name() -> None:
 
 
 def test_windows_libraries_are_read() -> None:
-    scan = json.loads(archcov("scan", str(Path(sys.executable).parent / "Lib" / "site-packages"), "--gpu", "9.0", "--json"))
+    scan = json.loads(
+        archcov("scan", str(Path(sys.executable).parent / "Lib" / "site-packages"), "--gpu", "9.0", "--json")
+    )
     libraries = {Path(row["path"]).name: row for row in scan["libraries"]}
     bits = libraries["libbitsandbytes_cuda124.dll"]
     assert bits["format"] == "pe"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..model import ComputeCapability, Environment, Gpu, Vendor
+from .clean import flat
 from .context import Context
 from .driver_lines import DriverRecord, parse
 from .frames import Stack, native_modules, python_stacks
@@ -49,26 +50,20 @@ class Case:
         return self.flat[max(0, start - reach) : end + reach]
 
 
-def build_case(
-    flat: str,
-    context: Context,
-    *,
-    owner_of: OwnerOf | None = None,
-    stacks: tuple[Stack, ...] | None = None,
-    records: tuple[DriverRecord, ...] = (),
-) -> Case:
-    """Read a flat text; `stacks` stand in for those that the text shows (a live exception)."""
-    stated = read_facts(flat)
+def build_case(parts: list[str], context: Context, *, owner_of: OwnerOf | None = None) -> Case:
+    """Read clean lines (see `clean.lines`); `owner_of` maps a top-level import name to its distribution."""
+    text = flat(parts)
+    stated = read_facts(text, "\n".join(parts))
     gpu = card_in_use(context, stated)
     return Case(
-        flat=flat,
+        flat=text,
         context=context,
         stated=stated,
         gpu=gpu,
         torch=torch_fit(gpu, context, stated),
-        stacks=python_stacks(flat, owner_of) if stacks is None else stacks,
-        natives=native_modules(flat),
-        records=records or parse(flat),
+        stacks=python_stacks(text, owner_of),
+        natives=native_modules(text),
+        records=parse(text),
     )
 
 

@@ -85,9 +85,14 @@ def lines(text: str) -> list[str]:
     return found
 
 
+def flat(parts: list[str]) -> str:
+    """Lines in one, words separated by single blanks."""
+    return " ".join(" ".join(parts).split())
+
+
 def flatten(text: str) -> str:
     """The whole text in one line, words separated by single blanks."""
-    return " ".join(" ".join(lines(text)).split())
+    return flat(lines(text))
 
 
 def _bare(line: str) -> str:

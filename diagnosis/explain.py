@@ -7,7 +7,7 @@ from typing import BinaryIO
 
 from ..model import Cause, Culprit, Diagnosis
 from .case import OwnerOf, build_case
-from .clean import flatten
+from .clean import flat, lines
 from .context import NOTHING_KNOWN, Context
 from .culprit import attribute, with_warning
 from .excerpt import text_of
@@ -33,7 +33,7 @@ def explain_text(text: Source, context: Context = NOTHING_KNOWN) -> tuple[Diagno
     Returns:
         () where the text holds nothing of this project's business.
     """
-    return _explain_flat(flatten(text_of(text)), context)
+    return _explain(lines(text_of(text)), context)
 
 
 def explain_exception(
@@ -50,7 +50,7 @@ def explain_exception(
         sightings: kernels seen to fail since the last look. They are the best evidence, whatever
             the exception says: a missing image may come out as another error.
     """
-    told = _explain_flat(flatten(failure_text(error)), context, frames_owner)
+    told = _explain(lines(failure_text(error)), context, frames_owner)
     if not sightings:
         return told
     seen = explain_sightings(sightings, context, raised=True)
@@ -64,11 +64,11 @@ def _name(culprit: Culprit | None) -> str | None:
     return culprit.distribution if culprit else None
 
 
-def _explain_flat(flat: str, context: Context, owner_of: OwnerOf | None = None) -> tuple[Diagnosis, ...]:
-    hits = find(flat)
+def _explain(parts: list[str], context: Context, owner_of: OwnerOf | None = None) -> tuple[Diagnosis, ...]:
+    hits = find(flat(parts))
     if not hits:
         return ()
-    case = build_case(flat, context, owner_of=owner_of)
+    case = build_case(parts, context, owner_of=owner_of)
     readings = sorted((r for hit in hits if (r := judge(case, hit)) is not None), key=_order)
     found = [(reading, attribute(case, reading) if reading.look else None) for reading in readings]
     return tuple(diagnosis(case, reading, blamed) for reading, blamed in _merged(found))

@@ -13,11 +13,15 @@ from ..errors import ArchcovError
 from ..knowledge.gpus import resolve
 from ..model import Arch, ComputeCapability, Environment, GfxTarget, Gpu, Image, Kind, Vendor
 
-_CARD_END: Final = r"(?= : | - \*\*| \*\*| - Type|$| with CUDA| which is|, compute| \(| VRAM| pytorch| Using| Python| Set | Total|\s*[;,])"
+_CARD_END: Final = (
+    r"(?=\s*$| : | - \*\*| \*\*| - Type| with CUDA| which is|, compute| \(| VRAM| pytorch| Using| Python| Set | Total"
+    r"| GPU \d| Device|\s*[;,])"
+)
 _NAMED: Final = re.compile(
     r"(?:(?P<used>Device: (?:cuda|xpu|hip):\d+ |\*\*Name:\*\* (?:cuda|xpu):\d+ |Name: (?:cuda|xpu):\d+ |Device name: )"
     r"|(?P<found>Found GPU\d+ |GPU \d{1,2}: |Device \d{1,2}: |Found (?=NVIDIA|Tesla|GeForce|Quadro)))"
-    r"(?P<name>[A-Z][\w .()/+-]{2,70}?)" + _CARD_END
+    r"(?P<name>[A-Z][\w .()/+-]{2,70}?)" + _CARD_END,
+    re.MULTILINE,
 )
 _CAPABILITY: Final = re.compile(
     r"(?P<list>(?P<warned>[A-Z][\w .()/+-]{2,70} )?with CUDA capability sm_(?P<sm>\d{2,3}) is not compatible)"
@@ -105,9 +109,9 @@ class Stated:
     only_torch: bool = False
 
 
-def read_facts(flat: str) -> Stated:
-    """The facts that a flat text states."""
-    used, names = _names(flat)
+def read_facts(flat: str, lined: str | None = None) -> Stated:
+    """The facts that a flat text states; `lined` is the same text with its line ends, which end a card's name."""
+    used, names = _names(flat if lined is None else lined)
     span = _RANGE.search(flat)
     cuda = _DRIVER_CUDA.search(flat)
     driver = _DRIVER.search(flat)
@@ -129,10 +133,10 @@ def read_facts(flat: str) -> Stated:
     )
 
 
-def _names(flat: str) -> tuple[str | None, tuple[str, ...]]:
+def _names(text: str) -> tuple[str | None, tuple[str, ...]]:
     used = None
     names: dict[str, None] = {}
-    for match in _NAMED.finditer(flat):
+    for match in _NAMED.finditer(text):
         name = match["name"].strip()
         names[name] = None
         if match["used"] and used is None:

@@ -32,6 +32,7 @@ class TorchFit(NamedTuple):
     why: Text | None = None
 
 
+_ARM_ONLY: Final = frozenset({110, 121})
 _ANY_DRIVER: Final = Loader()
 UNKNOWN: Final = TorchFit(Fit.UNKNOWN)
 
@@ -115,9 +116,10 @@ def _from_table(version: str, release: str, tag: str | None, gpu: Gpu, system: s
         for b in builds()
         if b.torch == release and b.sass and (tag is None or b.tag == tag or tag.startswith(f"{b.tag}."))
     ]
-    here = [b for b in wanted if b.arch == "x86_64" and (b.os == system or (system is None and b.os == "linux"))]
+    machine = "aarch64" if _on_arm_only(gpu) else "x86_64"
+    here = [b for b in wanted if b.arch == machine and (b.os == system or (system is None and b.os == "linux"))]
     if tag is None and system is None:
-        here = [b for b in wanted if b.arch == "x86_64"]
+        here = [b for b in wanted if b.arch == machine]
     chosen = here or wanted
     if not chosen:
         return UNKNOWN
@@ -171,6 +173,11 @@ def listed_images(names: Iterable[str]) -> tuple[Image, ...]:
         Image(Kind.SASS if kind == "sm" else Kind.PTX, Arch(int(number), suffix))
         for kind, number, suffix in _LISTED.findall(" ".join(names))
     )
+
+
+def _on_arm_only(gpu: Gpu) -> bool:
+    """Whether the card is part of an Arm system: Jetson, Thor, GB10."""
+    return is_tegra(gpu) or (gpu.compute_capability is not None and gpu.compute_capability.number in _ARM_ONLY)
 
 
 def is_tegra(gpu: Gpu) -> bool:

@@ -64,7 +64,7 @@ def explain_sightings(sightings: Iterable[Sighting], context: Context, *, raised
     for sighting in sightings:
         owner = _owner(sighting, context.environment)
         groups.setdefault((sighting.failure, owner, sighting.file), []).append(sighting)
-    case = build_case("", context)
+    case = build_case([], context)
     return tuple(_one(case, group, raised) for group in groups.values())
 
 

@@ -55,12 +55,14 @@ class DriverRecord(NamedTuple):
     thread: str | None = None
 
 
-# A closing bracket may be lacking: an entry of the ring is at most 255 characters long.
+# An entry of the ring is at most 255 characters long, its line end included: a longer one is cut, also in
+# the middle of a name, and the next entry follows in the same line.
 _TOLD = re.compile(
     r"(?P<start>Error handling fatbinary)"
     r"|(?P<jit>JIT compilation failed)"
     r"|No device code available for GPU ISA (?P<isa>\d{2,4})"
-    r"|Kernel \((?P<kernel>[A-Za-z_$.][\w$.@]*)(?:\) cannot be found in library|\Z|(?=\\?[\r\n]|\\n))"
+    r"|Kernel \((?P<kernel>[A-Za-z_$.][\w$.@]*)"
+    r"(?:\) cannot be found in library|\)[a-z ]{0,30}(?=\[\d\d:\d\d:)|\Z|(?=\\?[\r\n]|\\n|\[\d\d:\d\d:))"
     r"|Returning (?P<code>\d{1,4}) \(CUDA_ERROR_\w+\) from (?P<function>\w+)"
 )
 _THREAD = re.compile(r"\[(\d+)\]\[CUDA\]\[[A-Z]\] ?$")

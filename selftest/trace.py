@@ -22,8 +22,9 @@ from ..model import Obstacle
 from ..system.native_stack import caller_of_driver, open_native_stack
 from ..system.witness import Sight, Witness, WitnessedFailure
 
-_HERE: Final = Path(__file__).resolve().parent
-_OURS: Final = tuple(str(folder) + os.sep for folder in (_HERE, _HERE.parent / "system"))
+# As frames name it, and without links: a pack is often linked into custom_nodes.
+_HERE: Final = (Path(__file__).parent, Path(__file__).resolve().parent)
+_OURS: Final = tuple(str(f) + os.sep for here in _HERE for f in (here, here.parent / "system"))
 
 
 class Caller(NamedTuple):

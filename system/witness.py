@@ -6,6 +6,7 @@ driver names a kernel once only, so what was seen is kept for the life of the pr
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterable
 from enum import Enum
@@ -58,7 +59,7 @@ class Witness:
     """
 
     def __init__(self, log: DriverLog | Obstacle | None = None, pending: PendingErrors | None = None) -> None:
-        opened = DriverLog.open() if log is None else log
+        opened = _log_of_launches() if log is None else log
         self.log = opened if isinstance(opened, DriverLog) else None
         self.obstacle = opened if isinstance(opened, Obstacle) else None
         self.seen: tuple[WitnessedFailure, ...] = ()
@@ -120,6 +121,17 @@ class Witness:
         new = tuple(failures)
         self.seen += new
         return new
+
+
+def _log_of_launches() -> DriverLog | Obstacle:
+    """The driver's log, if what it holds was launched.
+
+    With eager loading the driver tries every kernel of a library at once and writes down those for other
+    devices too: cuDNN's on a healthy card (measured on driver 580).
+    """
+    if os.environ.get("CUDA_MODULE_LOADING", "").strip().upper() == "EAGER":
+        return Obstacle("driver_log", "CUDA_MODULE_LOADING=EAGER fills it with kernels that nobody launched")
+    return DriverLog.open()
 
 
 def _is_whole(record: DriverRecord) -> bool:

@@ -142,3 +142,20 @@ def test_a_stream_gives_each_record_once_it_is_complete() -> None:
     stream = read(lines)
     assert next(stream).kernel == "_Z1av"
     assert len(list(lines)) == len(failing("_Z1bv"))
+
+
+def test_entries_that_the_driver_cut_follow_in_the_same_line() -> None:
+    """As driver 580 wrote them: 255 characters an entry, no line end where it was cut."""
+    stamp = "[15:15:36.271][140184079561024][CUDA][E] "
+    long_name = "_ZN2at6native29vectorized_elementwise_kernelILi4EZZZNS0_49_GLOBAL__N__d2ba64fb_16_TensorCompare_cu_71e06f4e"
+    text = (
+        f"{stamp}No device code available for GPU ISA 90\n"
+        f"{stamp}Kernel ({long_name}{stamp}Returning 209 (CUDA_ERROR_NO_BINARY_FOR_GPU) from cuLibraryGetKernel\n"
+        f"{stamp}Kernel (_Z4fillPf) cannot be found in library due to compilation error, to get more pa{stamp}"
+        "Returning 209 (CUDA_ERROR_NO_BINARY_FOR_GPU) from cuLibraryGetKernel\n"
+        f"{stamp}Kernel (_Z5otherPf) canno{stamp}Returning 209 (CUDA_ERROR_NO_BINARY_FOR_GPU) from cuLibraryGetKernel\n"
+    )
+    records = parse(text)
+    assert [record.kernel for record in records] == [long_name, "_Z4fillPf", "_Z5otherPf"]
+    assert {record.code for record in records} == {209}
+    assert {record.thread for record in records} == {"140184079561024"}

@@ -89,6 +89,7 @@ def running(
     env: dict[str, str] | None = None,
     read_only: bool = False,
     in_place: bool = False,
+    gpu: bool = False,
 ) -> Iterator[Host]:
     """Start ComfyUI with this package copied as `pack_name` (several: several copies), and other test packs."""
     nodes = base / "custom_nodes"
@@ -108,7 +109,8 @@ def running(
     page.mkdir(exist_ok=True)
     (page / "index.html").write_text("<html></html>", "utf-8")
     port, log = free_port(), base / "host.log"
-    command = [os.environ["ARCHCOV_HOST_PYTHON"], "main.py", "--cpu", "--port", str(port), "--base-directory", str(base)]
+    command = [os.environ["ARCHCOV_HOST_PYTHON"], "main.py", "--port", str(port), "--base-directory", str(base)]
+    command += [] if gpu else ["--cpu"]
     command += ["--front-end-root", str(page), "--disable-api-nodes", "--database-url", "sqlite:///:memory:", *arguments]
     settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8", **(env or {})}
     with log.open("wb") as output:

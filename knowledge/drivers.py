@@ -91,7 +91,9 @@ def supports(device: ComputeCapability, version: str, system: str) -> Support:  
         return Support(False, dropped=True, branch=str(last.branch))
     if first is not None and have[0] < first:
         return Support(False, branch=str(first))
-    return Support(True if first is not None or last is not None else None, branch=None if first is None else str(first))
+    return Support(
+        True if first is not None or last is not None else None, branch=None if first is None else str(first)
+    )
 
 
 @dataclass(frozen=True, slots=True)

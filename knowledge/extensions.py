@@ -127,7 +127,7 @@ def all_extensions() -> tuple[Extension, ...]:
 
 
 def _extension(row: Mapping[str, Any]) -> Extension:
-    plain = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
     plain["specialised"] = tuple(_specialised(entry) for entry in row["specialised"])
     plain["fix"] = Remedies(**row["fix"])
     return Extension(**plain)

@@ -24,12 +24,39 @@ _CHINESE: Final = (
 # Words that a name may have or lack without meaning another card. Not "quadro": an RTX 6000 is
 # a Quadro RTX 6000 (7.5) or an RTX 6000 Ada (8.9).
 _FILLER: Final = frozenset(
-    {"nvidia", "amd", "ati", "geforce", "radeon", "instinct", "tesla", "graphics", "graphic", "gpu", "card", "corporation", "inc"}
+    {
+        "nvidia",
+        "amd",
+        "ati",
+        "geforce",
+        "radeon",
+        "instinct",
+        "tesla",
+        "graphics",
+        "graphic",
+        "gpu",
+        "card",
+        "corporation",
+        "inc",
+    }
 )
 # Words that stand in the names of cards of several architectures and so name none.
 _GENERIC: Final = frozenset(
     {"ti", "super", "pro", "xt", "x", "max", "q", "laptop", "mobile", "generation", "edition", "workstation", "server"}
-    | {"blackwell", "hopper", "ada", "ampere", "turing", "volta", "pascal", "maxwell", "kepler", "vega", "series", "desktop"}
+    | {
+        "blackwell",
+        "hopper",
+        "ada",
+        "ampere",
+        "turing",
+        "volta",
+        "pascal",
+        "maxwell",
+        "kepler",
+        "vega",
+        "series",
+        "desktop",
+    }
     | {"gtx", "rtx", "gt", "rx", "quadro", "grid", "sxm", "pcie", "gb", "jetson", "tegra", "drive", "custom"}
 )
 # One of these after a model's number makes it another model.
@@ -75,4 +102,6 @@ def _place(whole: Words, part: Words) -> int | None:
 
 def distinctive(parts: Words) -> bool:
     """Whether a name stays itself inside a longer text: `rtx 4090` does, `m4` and `titan` do not."""
-    return len(parts) > 1 and any(len(part) > 1 and part.isalpha() for part in parts) and any(p.isdecimal() for p in parts)
+    return (
+        len(parts) > 1 and any(len(part) > 1 and part.isalpha() for part in parts) and any(p.isdecimal() for p in parts)
+    )

@@ -97,11 +97,11 @@ def _by_words() -> Mapping[Words, tuple[GpuFact, ...]]:
 
 
 def _index(key: Callable[[str], Key]) -> dict[Key, tuple[GpuFact, ...]]:
-    found: dict[Key, dict[int, GpuFact]] = {}
-    for fact in gpu_facts():
-        for name in (fact.name, *fact.aliases):
-            found.setdefault(key(name), {})[id(fact)] = fact
-    return {name: tuple(facts.values()) for name, facts in found.items()}
+    found: dict[Key, tuple[GpuFact, ...]] = {}
+    for row in gpu_facts():
+        for name in dict.fromkeys(key(spelling) for spelling in (row.name, *row.aliases)):
+            found[name] = (*found.get(name, ()), row)
+    return found
 
 
 def resolve(text: str) -> Gpu:

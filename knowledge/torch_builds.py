@@ -133,7 +133,7 @@ def nightly_builds() -> tuple[Build, ...]:
 
 
 def _build(row: Mapping[str, Any]) -> Build:
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
     return Build(**{"hip": None, **values})
 
 
@@ -145,7 +145,8 @@ def releases() -> tuple[Release, ...]:
             torch=row["torch"],
             released=row["released"],
             companions={
-                name: Companions(tuple(pins["exact"]), tuple(pins["minimum"])) for name, pins in row["companions"].items()
+                name: Companions(tuple(pins["exact"]), tuple(pins["minimum"]))
+                for name, pins in row["companions"].items()
             },
             triton=row["triton"],
             default=row["default"],

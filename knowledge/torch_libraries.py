@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+
+from .data import load
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class TorchLibrary:
 
 @cache
 def _libraries() -> tuple[TorchLibrary, ...]:
-    raw = json.loads((files(__package__) / "torch_libraries.json").read_text("utf-8"))
+    raw = load("torch_libraries.json")
     return tuple(TorchLibrary(**{**row, "stems": tuple(row["stems"])}) for row in raw["libraries"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeVar
@@ -13,7 +13,7 @@ from ..model import ComputeCapability, GfxTarget, Gpu, Vendor
 from .data import load
 from .gpu_names import Words, contains, distinctive, mentions, names_a_card, plain, words
 
-Key = TypeVar("Key", str, Words)
+Key = TypeVar("Key", bound=Hashable)
 
 _GFX: Final = re.compile(r"gfx\d{1,2}[0-9a-f]{2}(?::(?:xnack|sramecc)[+-])*")
 _CAPABILITY: Final = re.compile(r"(?:(?:cc|compute capability)[ :]*)?(\d{1,2}\.\d)")

@@ -24,7 +24,7 @@ _SHT_DYNAMIC: Final = 6
 _DT_NEEDED: Final = 1
 _MAX_SECTIONS: Final = 65_536  # far above any linked library's; bounds the work on a hostile file
 _MAX_NAME: Final = 128
-_MAX_NEEDED: Final = 1_000
+_MAX_DYNAMIC: Final = 4_096  # entries; real libraries have under 100
 
 
 def is_elf64(view: View) -> bool:
@@ -48,7 +48,7 @@ def _headers(view: View) -> list[tuple[int, ...]]:
 
 
 def sections(view: View) -> tuple[Section, ...]:
-    """All sections that have bytes in the file.
+    """All named sections that have bytes in the file.
 
     Raises:
         MalformedBinary: a table or a section reaches beyond the file's end.
@@ -59,6 +59,8 @@ def sections(view: View) -> tuple[Section, ...]:
     names = unpack(_SHAPE, view, 0x3A, "the section table's shape")[2]
     if names == 0xFFFF:  # SHN_XINDEX: the index stands in the first header's sh_link
         names = headers[0][6]
+    if names == 0:  # SHN_UNDEF: the sections have no names
+        return ()
     if names >= len(headers):
         raise MalformedBinary(f"a name table among {len(headers)} sections, found index {names}", offset=0x3E)
     table, size = headers[names][4], headers[names][5]
@@ -69,6 +71,8 @@ def sections(view: View) -> tuple[Section, ...]:
             continue
         if name >= size:
             raise MalformedBinary(f"a section name within {size} bytes, found offset {name}", offset=table)
+        if length == 0:  # holds nothing: linkers and strippers leave any offset there
+            continue
         inside(view, offset, length, "a section")
         found.append(Section(text_at(view, table + name, min(_MAX_NAME, size - name)), offset, length))
     return tuple(found)
@@ -85,14 +89,16 @@ def needed(view: View) -> tuple[str, ...]:
     if dynamic is None:
         return ()
     if dynamic[6] >= len(headers):
-        raise MalformedBinary(f"a string table among {len(headers)} sections, found index {dynamic[6]}", offset=dynamic[4])
+        raise MalformedBinary(
+            f"a string table among {len(headers)} sections, found index {dynamic[6]}", offset=dynamic[4]
+        )
     strings, strings_size = headers[dynamic[6]][4], headers[dynamic[6]][5]
     inside(view, dynamic[4], dynamic[5], "the dynamic section")
     inside(view, strings, strings_size, "the dynamic string table")
     found: list[str] = []
-    for at in range(dynamic[4], dynamic[4] + dynamic[5] - _DYNAMIC.size + 1, _DYNAMIC.size):
+    for at in range(dynamic[4], dynamic[4] + dynamic[5] - _DYNAMIC.size + 1, _DYNAMIC.size)[:_MAX_DYNAMIC]:
         tag, value = unpack(_DYNAMIC, view, at, "a dynamic entry")
-        if tag == 0 or len(found) >= _MAX_NEEDED:
+        if tag == 0:
             break
         if tag == _DT_NEEDED and value < strings_size:
             found.append(text_at(view, strings + value, min(_MAX_NAME, strings_size - value)))

@@ -14,7 +14,7 @@ from typing import Final
 
 from ..errors import MalformedBinary
 from ..model import Arch, DeviceCode, Image, Kind
-from .section import View, forget
+from .section import View, after_zeros, forget
 
 MAGIC: Final = 0xBA55ED50
 _MAGIC_BYTES: Final = MAGIC.to_bytes(4, "little")
@@ -31,11 +31,14 @@ _ARCH_SPECIFIC: Final = 0x100000  # the `a` of sm_90a
 _FAMILY_SPECIFIC: Final = 0x200000  # the `f` of sm_100f
 _SUFFIX_FLAGS: Final = _ARCH_SPECIFIC | _FAMILY_SPECIFIC
 
-# libcublasLt, the largest library met, holds 5,737 images. The limit bounds the work on a hostile file.
-_MAX_ENTRIES: Final = 1_000_000
-_FORGET_AFTER: Final = 256  # headers, each with up to 64 KiB of mapped pages around it: 16 MiB
+# Bounds of the work and the memory that a hostile file can ask for. libcublasLt, the largest library met, holds
+# 5,737 images in 26 distinct containers.
+_MAX_ENTRIES: Final = 250_000
+_MAX_DISTINCT: Final = 4_096  # images, and containers
+_FORGET_AFTER: Final = 64  # headers, each with 64 KiB of mapped pages around it, 200 KiB in a file just written
 
 _Key = tuple[int, int, int, int, int]  # kind, ISA minor, ISA major, architecture, suffix flags
+_Known = dict[_Key, _Key]  # one object for equal keys
 
 
 def read(view: View, start: int, end: int) -> DeviceCode:
@@ -45,7 +48,9 @@ def read(view: View, start: int, end: int) -> DeviceCode:
         MalformedBinary: bytes that are neither a container nor padding, or a length that does not fit.
     """
     containers: Counter[tuple[_Key, ...]] = Counter()
+    known: _Known = {}
     entries = forgotten = 0
+    end = min(end, len(view))
     at = start
     while (at := _next_container(view, at, end)) >= 0:
         _magic, version, header, size = _CONTAINER.unpack_from(view, at)
@@ -54,12 +59,12 @@ def read(view: View, start: int, end: int) -> DeviceCode:
         stop = at + header + size
         if stop > end:
             raise MalformedBinary(f"a fatbin of at most {end - at} bytes, found {header + size}", offset=at)
-        keys = _entries(view, at + header, stop)
-        entries += max(len(keys), 1)
-        if entries > _MAX_ENTRIES:
-            raise MalformedBinary(f"at most {_MAX_ENTRIES} images", offset=at)
+        keys, count = _entries(view, at + header, stop, _MAX_ENTRIES - entries, known)
+        entries += max(count, 1)
         if keys:
             containers[tuple(keys)] += 1
+            if len(containers) > _MAX_DISTINCT or len(known) > _MAX_DISTINCT:
+                raise MalformedBinary(f"at most {_MAX_DISTINCT} distinct containers and images", offset=at)
         if entries - forgotten > _FORGET_AFTER:
             forgotten = entries
             forget(view)
@@ -70,39 +75,36 @@ def read(view: View, start: int, end: int) -> DeviceCode:
 def _next_container(view: View, at: int, end: int) -> int:
     """The next header at an 8-byte boundary, or -1 where only zeros follow."""
     at = (at + 7) & ~7
-    if at + _CONTAINER.size > end:
-        return -1
-    if view[at : at + 4] == _MAGIC_BYTES:
-        return at
-    # Padding between containers is zero: step over it a block at a time.
-    while at < end:
-        block = bytes(view[at : min(at + 4096, end)])
-        filled = len(block) - len(block.lstrip(b"\0"))
-        if filled < len(block):
-            at = (at + filled) & ~7
-            if view[at : at + 4] != _MAGIC_BYTES or at + _CONTAINER.size > end:
-                raise MalformedBinary(f"a fatbin header (0x{MAGIC:X}) or zeros", offset=at)
-            return at
-        at += len(block)
-    return -1
+    if view[at : at + 4] != _MAGIC_BYTES:
+        at = after_zeros(view, at, end) & ~7
+        if at >= end & ~7 and not any(view[at:end]):
+            return -1
+    if view[at : at + 4] != _MAGIC_BYTES or at + _CONTAINER.size > end:
+        raise MalformedBinary(f"a fatbin header (0x{MAGIC:X}) or zeros", offset=at)
+    return at
 
 
-def _entries(view: View, at: int, stop: int) -> list[_Key]:
+def _entries(view: View, at: int, stop: int, most: int, known: _Known) -> tuple[list[_Key], int]:
+    """The images of one container, and how many entries it has (some are neither machine code nor PTX)."""
     keys: list[_Key] = []
+    count = 0
     unpack = _ENTRY.unpack_from
     while at < stop:
+        count += 1
+        if count > most:
+            raise MalformedBinary(f"at most {_MAX_ENTRIES} images", offset=at)
         if at + _ENTRY_MIN > stop:
             raise MalformedBinary(f"an entry header of {_ENTRY_MIN} bytes, found {stop - at}", offset=at)
         kind, _version, header, size, minor, major, arch, flags = unpack(view, at)
         following = at + header + size
         if header < _ENTRY_MIN or following > stop:
             raise MalformedBinary(f"an entry of {_ENTRY_MIN} to {stop - at} bytes, found {header} + {size}", offset=at)
-        if kind == _CUBIN:
-            keys.append((kind, 0, 0, arch, flags & _SUFFIX_FLAGS))
-        elif kind == _PTX:
-            keys.append((kind, minor, major, arch, flags & _SUFFIX_FLAGS))
+        if kind in (_CUBIN, _PTX):
+            isa = (minor, major) if kind == _PTX else (0, 0)
+            key = (kind, *isa, arch, flags & _SUFFIX_FLAGS)
+            keys.append(known.setdefault(key, key))
         at = following
-    return keys
+    return keys, count
 
 
 def _named(counted: Counter[tuple[_Key, ...]]) -> DeviceCode:

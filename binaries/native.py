@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import mmap
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Final, NamedTuple
 
 from ..errors import CannotLook, MalformedBinary
 from ..model import DeviceCode, Image, Unreadable
 from . import elf, fatbin, offload_bundle, pe
-from .section import View
+from .section import Section, View
 
 _READERS: Final[dict[str, Callable[[View, int, int], DeviceCode]]] = {
     ".nv_fatbin": fatbin.read,
@@ -22,6 +24,9 @@ _READERS: Final[dict[str, Callable[[View, int, int], DeviceCode]]] = {
     "__nv_rel": fatbin.read,
     ".hip_fat": offload_bundle.read,
 }
+
+
+_MAX_SECTIONS: Final = 64  # of device code; a linked library has one or two
 
 
 class NativeCode(NamedTuple):
@@ -49,7 +54,9 @@ def read_native(path: Path) -> NativeCode | None:
                     view.madvise(mmap.MADV_RANDOM)
                 return read_view(view)
     except MalformedBinary as fault:
-        return NativeCode(format_, Unreadable(f"damaged or of an unknown form: at byte {fault.offset}: {fault.expected}"))
+        return NativeCode(
+            format_, Unreadable(f"damaged or of an unknown form: at byte {fault.offset}: {fault.expected}")
+        )
     except CannotLook as fault:
         return NativeCode(format_, Unreadable(str(fault)))
     except (OSError, ValueError) as fault:  # ValueError: an empty file cannot be mapped
@@ -64,18 +71,30 @@ def read_view(view: View) -> NativeCode | None:
         MalformedBinary: the bytes do not follow their format.
         CannotLook: compressed code that nothing here can read.
     """
+    reader: ModuleType
     if bytes(view[:4]) == elf.MAGIC:
         reader, format_, ours = elf, "elf", elf.is_elf64(view)
     elif bytes(view[:2]) == pe.MAGIC:
-        reader, format_, ours = pe, "pe", pe.is_pe64(view)  # type: ignore[assignment]
+        reader, format_, ours = pe, "pe", pe.is_pe64(view)
     else:
         return None
     if not ours:
         return NativeCode(format_, DeviceCode())  # 32 bit or another byte order: no host of device code
-    found = [(_READERS[s.name], s) for s in reader.sections(view) if s.name in _READERS]
-    codes = [read(view, section.offset, section.offset + section.size) for read, section in found]
+    found = [section for section in reader.sections(view) if section.name in _READERS]
+    _apart(found)
+    codes = [_READERS[s.name](view, s.offset, s.offset + s.size) for s in found]
     code = _merged([code for code in codes if code])
     return NativeCode(format_, code, reader.needed(view) if code else None)
+
+
+def _apart(found: list[Section]) -> None:
+    """Few sections that do not overlap: else a small file could ask for the same bytes without end."""
+    if len(found) > _MAX_SECTIONS:
+        raise MalformedBinary(f"at most {_MAX_SECTIONS} sections of device code, found {len(found)}")
+    row = sorted(found, key=lambda section: section.offset)
+    for before, after in itertools.pairwise(row):
+        if before.offset + before.size > after.offset:
+            raise MalformedBinary(f"sections of device code apart, found {before} and {after}", offset=after.offset)
 
 
 def _merged(codes: list[DeviceCode]) -> DeviceCode:

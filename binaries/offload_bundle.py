@@ -10,9 +10,9 @@ import struct
 from collections import Counter
 from typing import Final
 
-from ..errors import CannotLook, MalformedBinary
+from ..errors import MalformedBinary
 from ..model import DeviceCode, GfxTarget, Image, Kind
-from .section import View
+from .section import View, after_zeros, forget
 from .zstd import decompress_start
 
 PLAIN: Final = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -25,10 +25,13 @@ _CCOB_V2 = struct.Struct("<IIQ")  # total size, uncompressed size, hash
 _CCOB_V3 = struct.Struct("<QQQ")
 _ZSTD: Final = 1
 
+# Bounds of the work and the memory that a hostile file can ask for.
 _MAX_TARGETS: Final = 4_096  # a table row each; real ones have under 40
+_MAX_DISTINCT: Final = 4_096  # targets, and bundles
 _MAX_NAME: Final = 512
 _TABLE_BYTES: Final = 64 * 1024  # decompressed start: enough for 600 rows of real names
 _MAX_BUNDLES: Final = 100_000
+_FORGET_BYTES: Final = 16 << 20
 
 
 def read(view: View, start: int, end: int) -> DeviceCode:
@@ -40,35 +43,30 @@ def read(view: View, start: int, end: int) -> DeviceCode:
     """
     containers: Counter[frozenset[Image]] = Counter()
     images: Counter[Image] = Counter()
-    at = start
+    known: dict[Image, Image] = {}  # one object for equal images
+    at = forgotten = start
+    end = min(end, len(view))
     for _ in range(_MAX_BUNDLES):
-        at = _next(view, at, end)
-        if at < 0:
+        at = after_zeros(view, at, end)  # between bundles lie alignment zeros only
+        if at >= end:
             return DeviceCode(dict(containers), dict(images))
         targets, at = _bundle(view, at, end)
         if targets:
+            targets = [known.setdefault(image, image) for image in targets]
             containers[frozenset(targets)] += 1
-            for image in targets:
-                images[image] += 1
+            images.update(targets)
+            if len(containers) > _MAX_DISTINCT or len(images) > _MAX_DISTINCT:
+                raise MalformedBinary(f"at most {_MAX_DISTINCT} distinct bundles and targets", offset=at)
+        if at - forgotten > _FORGET_BYTES:
+            forgotten = at
+            forget(view)
     raise MalformedBinary(f"at most {_MAX_BUNDLES} bundles", offset=at)
-
-
-def _next(view: View, at: int, end: int) -> int:
-    """The next bundle; between bundles lie alignment zeros only."""
-    while at < end:
-        block = bytes(view[at : min(at + 4096, end)])
-        filled = len(block) - len(block.lstrip(b"\0"))
-        if filled < len(block):
-            return at + filled
-        at += len(block)
-    return -1
 
 
 def _bundle(view: View, at: int, end: int) -> tuple[list[Image], int]:
     """The code objects of the bundle at `at`, and where it ends."""
     if view[at : at + len(PLAIN)] == PLAIN:
-        limit = min(end, at + len(PLAIN) + _COUNT.size + _MAX_TARGETS * (_ENTRY.size + _MAX_NAME))
-        images, size = _table(bytes(view[at:limit]), at)
+        images, size = _table(view, at, end, at)
         if at + size > end:
             raise MalformedBinary(f"a bundle of at most {end - at} bytes, found {size}", offset=at)
         return images, at + size
@@ -96,31 +94,30 @@ def _compressed(view: View, at: int, end: int) -> tuple[list[Image], int]:
         raise MalformedBinary(f"a zstd frame ({fault})", offset=body) from fault
     if not table.startswith(PLAIN):
         raise MalformedBinary("a clang offload bundle inside the zstd frame", offset=body)
-    return _table(table, at)[0], at + total
+    return _table(table, 0, len(table), at)[0], at + total
 
 
-def _table(data: bytes, at: int) -> tuple[list[Image], int]:
-    """The device targets of a plain bundle, and the bundle's whole size."""
-    place = len(PLAIN)
-    try:
-        (count,) = _COUNT.unpack_from(data, place)
-        if count > _MAX_TARGETS:
-            raise MalformedBinary(f"at most {_MAX_TARGETS} targets in a bundle, found {count}", offset=at + place)
-        place += _COUNT.size
-        images, size = [], place
-        for _ in range(count):
-            offset, length, name_length = _ENTRY.unpack_from(data, place)
-            place += _ENTRY.size
-            if name_length > _MAX_NAME or place + name_length > len(data):
-                raise MalformedBinary(f"a target name of at most {_MAX_NAME} bytes, found {name_length}", offset=at + place)
-            name = data[place : place + name_length].decode("ascii", "replace")
-            place += name_length
-            size = max(size, place, offset + length)
-            if length and not name.startswith("host-"):
-                images.append(Image(Kind.HIP, GfxTarget.parse(name.rpartition("--")[2])))
-    except struct.error as fault:
-        raise MalformedBinary("a bundle's table of targets", offset=at + place) from fault
+def _table(view: View, start: int, end: int, bundle: int) -> tuple[list[Image], int]:
+    """The device targets of the plain bundle at `start`, and the bundle's whole size. `bundle` is its place in the file."""
+    (count,) = _row(_COUNT, view, start + len(PLAIN), end, bundle)
+    if count > _MAX_TARGETS:
+        raise MalformedBinary(f"at most {_MAX_TARGETS} targets in a bundle, found {count}", offset=bundle + len(PLAIN))
+    place = start + len(PLAIN) + _COUNT.size
+    images, size = [], place - start
+    for _ in range(count):
+        offset, length, name_length = _row(_ENTRY, view, place, end, bundle)
+        place += _ENTRY.size
+        if name_length > _MAX_NAME or place + name_length > end:
+            raise MalformedBinary(f"a target name of at most {_MAX_NAME} bytes, found {name_length}", offset=bundle)
+        name = bytes(view[place : place + name_length]).decode("ascii", "replace")
+        place += name_length
+        size = max(size, place - start, offset + length)
+        if length and not name.startswith("host-"):
+            images.append(Image(Kind.HIP, GfxTarget.parse(name.rpartition("--")[2])))
     return images, size
 
 
-__all__ = ["CannotLook", "read"]
+def _row(layout: struct.Struct, view: View, place: int, end: int, bundle: int) -> tuple[int, ...]:
+    if place + layout.size > end:
+        raise MalformedBinary("a bundle's table of targets", offset=bundle)
+    return layout.unpack_from(view, place)

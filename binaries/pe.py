@@ -53,10 +53,12 @@ def _headers(view: View) -> list[tuple[str, int, int, int]]:
     inside(view, table, count * _HEADER.size, "the section table")
     rows = []
     for index in range(count):
-        name, virtual, address, raw, pointer, *_ = unpack(_HEADER, view, table + index * _HEADER.size, "a section header")
+        name, virtual, address, raw, pointer, *_ = unpack(
+            _HEADER, view, table + index * _HEADER.size, "a section header"
+        )
         # Raw data is padded up to the file alignment; what lies beyond the virtual size is padding.
         size = min(raw, virtual) if virtual else raw
-        label = bytes(name).rstrip(b"\0").decode("ascii", "replace")  # type: ignore[call-overload]
+        label = bytes(name).rstrip(b"\0").decode("ascii", "replace")
         rows.append((label, address, pointer if size else 0, size))
     return rows
 

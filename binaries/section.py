@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import mmap
 import struct
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 from ..errors import MalformedBinary
 
 View = bytes | memoryview | mmap.mmap
+
+_BLOCK: Final = 4096
+_FORGET_BYTES: Final = 16 << 20
 
 
 class Section(NamedTuple):
@@ -19,18 +22,34 @@ class Section(NamedTuple):
     size: int
 
 
-def unpack(layout: struct.Struct, view: View, offset: int, what: str) -> tuple[int, ...]:
+def unpack(layout: struct.Struct, view: View, offset: int, what: str) -> tuple[Any, ...]:
     """Unpack numbers at `offset`; MalformedBinary where the file ends before."""
-    try:
-        return layout.unpack_from(view, offset)
-    except struct.error as fault:
-        raise MalformedBinary(f"{what}, {layout.size} bytes; the file ends at byte {len(view)}", offset=offset) from fault
+    # Asked before, not caught after: unpack_from has an error of its own for offsets above a machine word.
+    if offset < 0 or offset + layout.size > len(view):
+        raise MalformedBinary(f"{what}, {layout.size} bytes; the file ends at byte {len(view)}", offset=offset)
+    return layout.unpack_from(view, offset)
 
 
 def text_at(view: View, offset: int, limit: int) -> str:
     """The NUL-terminated name at `offset`, at most `limit` bytes of it."""
     raw = bytes(view[offset : offset + limit])
     return raw.partition(b"\0")[0].decode("ascii", "replace")
+
+
+def after_zeros(view: View, at: int, end: int) -> int:
+    """The first byte that is not zero, or `end`. Between containers lies padding, at times pages of it."""
+    looked = 0
+    while at < end:
+        block = bytes(view[at : min(at + _BLOCK, end)])
+        kept = block.lstrip(b"\0")
+        if kept or not block:  # no block: the file ends before its section
+            return at + len(block) - len(kept) if block else end
+        at += len(block)
+        looked += len(block)
+        if looked >= _FORGET_BYTES:
+            looked = 0
+            forget(view)
+    return end
 
 
 def inside(view: View, offset: int, size: int, what: str) -> None:

@@ -6,7 +6,9 @@ are read there over a memory map.
 
 from __future__ import annotations
 
+import io
 import mmap
+import os
 import re
 import shutil
 import tempfile
@@ -16,7 +18,6 @@ from collections.abc import Callable, Iterator
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 from typing import IO, Final
-
 
 from ..errors import CannotLook, MalformedBinary
 from ..model import Library, Unreadable
@@ -28,8 +29,22 @@ Progress = Callable[[str, int, int], None]  # member, bytes done, bytes in all m
 _NATIVE: Final = re.compile(r"\.(so(\.\d+)*|pyd|dll)$", re.IGNORECASE)
 _BLOCK: Final = 1 << 20
 _SPARE: Final = 64 << 20  # left free on the temporary disk
-_MAX_MEMBERS: Final = 200_000
 _MAX_METADATA: Final = 4 << 20
+_MAX_READ: Final = 8 << 20  # bytes of the archive at once: its table of members; torch's is 1.5 MiB
+# Others unpack without a limit: a megabyte of LZMA can ask for gigabytes. Wheels have no others.
+_COMPRESSIONS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OverflowError, RuntimeError)
+
+
+class _Archive(io.FileIO):
+    """A file that is never asked for more than a few megabytes at once, whatever sizes it states."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            size = max(os.fstat(self.fileno()).st_size - self.tell(), 0)
+        if size > _MAX_READ:
+            raise MalformedBinary(f"parts of at most {_MAX_READ} bytes, found {size}", offset=self.tell())
+        return super().read(size) or b""
 
 
 def read_wheel(path: Path, progress: Progress | None = None) -> Iterator[Library]:
@@ -40,10 +55,8 @@ def read_wheel(path: Path, progress: Progress | None = None) -> Iterator[Library
         CannotLook: there is no room for the largest member in the temporary folder.
     """
     try:
-        with zipfile.ZipFile(path) as archive:
+        with _Archive(path) as file, zipfile.ZipFile(file) as archive:
             members = [info for info in archive.infolist() if _NATIVE.search(info.filename) and not info.is_dir()]
-            if len(members) > _MAX_MEMBERS:
-                raise MalformedBinary(f"at most {_MAX_MEMBERS} libraries in a wheel, found {len(members)}", path=path)
             _room(max((info.file_size for info in members), default=0))
             name, version = _identity(archive, path)
             total = sum(info.file_size for info in members)
@@ -62,7 +75,9 @@ def read_wheel(path: Path, progress: Progress | None = None) -> Iterator[Library
                         relative=info.filename,
                         needed=native.needed,
                     )
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, UnicodeDecodeError) as fault:
+    except MalformedBinary as fault:
+        raise fault.at(path) from None
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError, OverflowError) as fault:
         raise MalformedBinary(f"a wheel, which is a zip archive ({fault})", path=path) from fault
     except OSError as fault:
         raise CannotLook(f"{path}: {fault.strerror or fault}") from fault
@@ -88,8 +103,9 @@ def _identity(archive: zipfile.ZipFile, path: Path) -> tuple[str | None, str | N
             if info.file_size > _MAX_METADATA:
                 raise MalformedBinary(f"metadata of at most {_MAX_METADATA} bytes, found {info.file_size}", path=path)
             try:
-                headers = HeaderParser().parsestr(archive.read(info).decode("utf-8", "replace"))
-            except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError):
+                with _member(archive, info) as source:
+                    headers = HeaderParser().parsestr(source.read(_MAX_METADATA).decode("utf-8", "replace"))
+            except _DAMAGED:
                 break
             if headers["Name"] and headers["Version"]:
                 return canonical_name(headers["Name"]), headers["Version"]
@@ -97,9 +113,15 @@ def _identity(archive: zipfile.ZipFile, path: Path) -> tuple[str | None, str | N
     return (canonical_name(parts[0]), parts[1]) if len(parts) >= 3 else (None, None)
 
 
+def _member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> IO[bytes]:
+    if info.compress_type not in _COMPRESSIONS:
+        raise NotImplementedError(f"compression method {info.compress_type}")
+    return archive.open(info)
+
+
 def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, tell: Callable[[int], None]) -> NativeCode | None:
     try:
-        with archive.open(info) as source, tempfile.TemporaryFile() as target:
+        with _member(archive, info) as source, tempfile.TemporaryFile() as target:
             if not _copy(source, target, info.file_size, tell):
                 return NativeCode("elf", Unreadable("its size in the wheel is not the one stated"))
             if info.file_size == 0:
@@ -110,9 +132,7 @@ def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, tell: Callable
         reason = f"damaged or of an unknown form: at byte {fault.offset}: {fault.expected}"
     except CannotLook as fault:
         reason = str(fault)
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError) as fault:
-        reason = f"damaged in the wheel: {fault}"
-    except (NotImplementedError, RuntimeError) as fault:  # an unknown compression, an encrypted member
+    except _DAMAGED as fault:  # RuntimeError: an encrypted member, or an unknown compression
         reason = f"cannot be unpacked: {fault}"
     return NativeCode("pe" if info.filename.lower().endswith((".pyd", ".dll")) else "elf", Unreadable(reason))
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from ..errors import CannotLook
 from .section import View
 
-_CHUNK = 16 * 1024
+_CHUNK: Final = 16 * 1024
 
 
 def _decompressor() -> Any:

@@ -75,6 +75,8 @@ def read(view: View, start: int, end: int) -> DeviceCode:
 def _next_container(view: View, at: int, end: int) -> int:
     """The next header at an 8-byte boundary, or -1 where only zeros follow."""
     at = (at + 7) & ~7
+    if at >= end:  # what follows is another section's, perhaps of the same kind
+        return -1
     if view[at : at + 4] != _MAGIC_BYTES:
         at = after_zeros(view, at, end) & ~7
         if at >= end & ~7 and not any(view[at:end]):

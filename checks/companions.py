@@ -31,7 +31,7 @@ def companion_findings(facts: Facts) -> Iterator[Finding]:
         cpu_only = _cuda_tag(torch).startswith("cu") and companion.local == "cpu"
         if other_tag or cpu_only:
             message = Text("FW007.tag", name=name, version=installed.version, torch=env.torch.version)
-        elif pinned and companion.public not in pinned and not _made_later(companion, pinned, torch.public, name):
+        elif pinned and not _belongs(companion, pinned, torch.public, name):
             message = Text(
                 "FW007.release", name=name, version=installed.version, torch=env.torch.version, pinned=tuple(pinned)
             )
@@ -47,11 +47,14 @@ def companion_findings(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _made_later(companion: Version, pinned: tuple[str, ...], torch: str, name: str) -> bool:
-    """A companion of the kind that takes any newer torch, and newer than those in the table."""
+def _belongs(companion: Version, pinned: tuple[str, ...], torch: str, name: str) -> bool:
+    """A release that the table names, another patch of the same minor, or a newer one where any newer torch is taken."""
+    known = [Version.parse(version) for version in pinned]
+    if any(companion.release[:2] == version.release[:2] for version in known):
+        return True
     row = release(torch)
     pins = row.companions.get(name) if row else None
-    return pins is not None and not pins.exact and companion > max(Version.parse(version) for version in pinned)
+    return pins is not None and not pins.exact and companion > max(known)
 
 
 def _cuda_tag(version: Version) -> str:

@@ -35,11 +35,20 @@ def candidates(env: Environment, gpus: Sequence[Gpu], *, any_python: bool = Fals
 
 
 def suitable_builds(env: Environment, gpus: Sequence[Gpu], *, any_python: bool = False) -> tuple[Build, ...]:
-    """The builds that serve every card, the smallest change first; native code before JIT."""
+    """The builds that serve every card, the smallest change first; native code before JIT.
+
+    The installed build is none of them: whoever asks has found it lacking.
+    """
+    judged = candidates(env, gpus, any_python=any_python)
     good = [
-        c for c in candidates(env, gpus, any_python=any_python) if c.refused is None and c.fit in (Fit.NATIVE, Fit.JIT)
+        c for c in judged if c.refused is None and c.fit in (Fit.NATIVE, Fit.JIT) and not _is_installed(c.build, env)
     ]
     return tuple(c.build for c in sorted(good, key=lambda c: (c.fit is Fit.JIT, *_change(c.build, env))))
+
+
+def _is_installed(build: Build, env: Environment) -> bool:
+    installed = parsed(env.torch.version) if env.torch else None
+    return installed is not None and (installed.public, installed.local) == (build.torch, build.tag)
 
 
 def _judge(build: Build, env: Environment, gpus: Sequence[Gpu], *, any_python: bool) -> Candidate:
@@ -112,8 +121,9 @@ def _change(build: Build, env: Environment) -> tuple[int, int, int, int, str]:
     if installed is None:
         return (0, -minor, -version.micro, newest_toolkit, build.tag)
     distance = minor - (installed.major * 1000 + installed.minor)
-    same_tag = 0 if installed.local == build.tag else 1
-    return (0 if distance >= 0 else 1, abs(distance), -version.micro, same_tag * 10_000 + newest_toolkit, build.tag)
+    other_tag = 0 if installed.local == build.tag else 10_000
+    unsure = 0 if build.exists == "high" else 100_000  # a build that is known to be published goes first
+    return (0 if distance >= 0 else 1, abs(distance), -version.micro, unsure + other_tag + newest_toolkit, build.tag)
 
 
 def switch_fix(env: Environment, gpus: Sequence[Gpu]) -> Fix | None:

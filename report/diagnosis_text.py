@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import Any
 
 from ..model import Culprit, Diagnosis, Direction, Text
@@ -12,12 +14,21 @@ from .words import render
 
 def short(diagnosis: Diagnosis, lang: str = "en") -> str:
     """The few lines that stand above an original error: what, who, what to do."""
-    lines = [f"{diagnosis.code} {render(diagnosis.message, lang)}"]
+    lines = [f"{diagnosis.code} {render(diagnosis.message, lang)}", *_where(diagnosis.culprit, lang)]
     for fix in diagnosis.fixes[:1]:
         lines.append(f"→ {render(fix.title, lang)}")
         if fix.command:
             lines.append(f"  {shell_line(fix)}")
     return "\n".join(lines)
+
+
+def _where(culprit: Culprit | None, lang: str) -> Iterator[str]:
+    """The kernel and the library that failed, where a witness named them."""
+    if culprit is None or culprit.file is None:
+        return
+    name = re.split(r"[\\/]", culprit.file)[-1]
+    key = "diagnosis.where_kernel" if culprit.kernel else "diagnosis.where"
+    yield render(Text(key, kernel=culprit.kernel or "", file=name), lang)
 
 
 def long(diagnosis: Diagnosis, lang: str = "en") -> str:

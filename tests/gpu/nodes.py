@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from archcov.diagnosis.context import Context
-from archcov.diagnosis.explain import explain_text
-from archcov.model import Fit
+from archcov.diagnosis.explain import explain_exception
+from archcov.diagnosis.witnessed import Sighting, explain_sightings
+from archcov.model import Diagnosis, Fit
+from archcov.system.environment import Target, collect
 from archcov.system.kernel_owner import KernelOwner, KernelOwners
 from archcov.system.witness import Witness, WitnessedFailure
 from machine import predict, this_gpu
@@ -79,14 +81,26 @@ def node(
     return witness.after(), raised
 
 
-def diagnosed(raised: BaseException | None) -> list[Result]:
-    """What the diagnosis says of the traceback alone, for the record: the witness is not told to it."""
-    if raised is None:
-        return []
-    try:
-        found = explain_text("".join(traceback.format_exception(raised)), Context(gpu=this_gpu()))
-    except Exception as error:  # noqa: BLE001 - recorded; the case itself is about the witness
-        return [{"failed": repr(error)}]
-    return [
-        {"code": d.code, "cause": d.cause.value, "culprit": str(d.culprit), "message": repr(d.message)} for d in found
+def context() -> Context:
+    """What the host's explainer knows: the card, torch's version, this machine and its switches."""
+    import torch
+
+    environment = collect(Target(), scan_libraries=False)
+    return Context(gpu=this_gpu(), torch=torch.__version__, environment=environment)
+
+
+def explained(failures: tuple[WitnessedFailure, ...], raised: BaseException | None) -> tuple[Diagnosis, ...]:
+    """The diagnoses, as the host makes them; with nothing raised, of the silent failure."""
+    files = {kernel: owner.candidates for kernel, owner in owners(failures).items()}
+    sightings = [
+        Sighting(f.failure, f.kernel, str(files[f.kernel][0]) if files.get(f.kernel or "") else None, f.place)
+        for f in failures
     ]
+    if raised is None:
+        return explain_sightings(sightings, context(), raised=False)
+    return explain_exception(raised, context(), sightings=sightings)
+
+
+def blamed(found: tuple[Diagnosis, ...]) -> list[tuple[str, str]]:
+    """(code, file name of the culprit) of each."""
+    return [(d.code, Path(d.culprit.file).name if d.culprit and d.culprit.file else "") for d in found]

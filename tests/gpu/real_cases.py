@@ -12,7 +12,7 @@ from archcov.system.pending_error import PendingErrors
 from archcov.system.witness import Witness
 from operations import convolution, default_inv, magma_inv, matmul, relu
 
-from nodes import Result, diagnosed, extension, names, node, owners
+from nodes import Result, blamed, explained, extension, names, node, owners
 
 NOT_INITIALISED = 3
 
@@ -25,8 +25,9 @@ def force_ptx() -> Result:
     return {
         "raised": repr(raised),
         "kernels": [f.kernel for f in failures],
-        "diagnoses": diagnosed(raised),
+        "diagnoses": blamed(found := explained(failures, raised)),
         "checks": {
+            "the diagnosis names the switch": found[0].code == "DX009" and found[0].culprit is None,
             "raised a missing image": "no kernel image" in str(raised),
             "named at its node": bool(failures) and all(f.place == "ImageBlur" for f in failures),
             "owner is libtorch_cuda": "libtorch_cuda.so" in names(failures),
@@ -50,8 +51,11 @@ def unchecked(kind: str) -> Result:
         "kernels": [f.kernel for f in failures],
         "raised_later": repr(raised_later),
         "content": content,
-        "diagnoses": diagnosed(raised_later),
+        "diagnoses": blamed(found := explained(failures, None)),
         "checks": {
+            "the diagnosis names kernel, library and node": blamed(found) == [("DX011", bad.path.name)]
+            and found[0].culprit is not None
+            and "fill" in str(found[0].culprit.kernel),
             "silent before": not healthy,
             "nothing raised at the node": raised is None,
             "named at its node": [f.place for f in failures] == ["Fill"],
@@ -72,8 +76,9 @@ def checked(kind: str) -> Result:
     after, raised_after = node(witness, "Later", lambda: torch.relu(tensor).sum().item())
     return {
         "raised": repr(raised),
-        "diagnoses": diagnosed(raised),
+        "diagnoses": blamed(found := explained(failures, raised)),
         "checks": {
+            "the diagnosis names the library": blamed(found)[0] == ("DX001", bad.path.name),
             "raised": "no kernel image" in str(raised),
             "owner": names(failures) == {bad.path.name},
             "torch goes on": raised_after is None and not after,
@@ -136,8 +141,9 @@ def misaligned() -> Result:
     return {
         "raised": repr(raised)[:300],
         "kernels": [f.kernel for f in failures],
-        "diagnoses": diagnosed(raised),
+        "diagnoses": blamed(found := explained(failures, raised)),
         "checks": {
+            "diagnosed as a missing image of that library": blamed(found)[0] == ("DX001", "libtorch_cuda_linalg.so"),
             "something was raised": raised is not None,
             "missing images named": {f.failure.value for f in failures} == {"missing_image"},
             "owner": names(failures) == {"libtorch_cuda_linalg.so"},

@@ -61,6 +61,8 @@ def read(view: View, start: int, end: int) -> DeviceCode:
             raise MalformedBinary(f"a fatbin of at most {end - at} bytes, found {header + size}", offset=at)
         keys, count = _entries(view, at + header, stop, _MAX_ENTRIES - entries, known)
         entries += max(count, 1)
+        if entries > _MAX_ENTRIES:
+            raise MalformedBinary(f"at most {_MAX_ENTRIES} containers and images", offset=at)
         if keys:
             containers[tuple(keys)] += 1
             if len(containers) > _MAX_DISTINCT or len(known) > _MAX_DISTINCT:
@@ -94,7 +96,7 @@ def _entries(view: View, at: int, stop: int, most: int, known: _Known) -> tuple[
     while at < stop:
         count += 1
         if count > most:
-            raise MalformedBinary(f"at most {_MAX_ENTRIES} images", offset=at)
+            raise MalformedBinary(f"at most {_MAX_ENTRIES} containers and images", offset=at)
         if at + _ENTRY_MIN > stop:
             raise MalformedBinary(f"an entry header of {_ENTRY_MIN} bytes, found {stop - at}", offset=at)
         kind, _version, header, size, minor, major, arch, flags = unpack(view, at)

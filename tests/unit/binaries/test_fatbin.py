@@ -113,13 +113,13 @@ def test_what_does_not_follow_the_layout_is_named_with_its_place(data, offset, e
 
 def test_work_is_bounded_where_a_container_holds_entries_without_end():
     one = write.entry(8, 80, data=b"")  # of a kind that is not counted
-    with pytest.raises(MalformedBinary, match="at most 250000 images"):
+    with pytest.raises(MalformedBinary, match="at most 250000"):
         read(write.container(one * 250_001))
 
 
 def test_work_is_bounded_where_containers_hold_nothing():
-    with pytest.raises(MalformedBinary, match="at most 250000 images"):
-        read(write.container() * 250_001 + write.fatbin(["sm_80"]))
+    with pytest.raises(MalformedBinary, match="at most 250000"):
+        read(write.container() * 250_001)
 
 
 def test_memory_is_bounded_where_every_image_is_another():

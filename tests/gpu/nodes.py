@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -76,7 +75,7 @@ def node(
     raised: BaseException | None = None
     try:
         work()
-    except Exception as error:  # noqa: BLE001 - the failure is what is looked for
+    except Exception as error:
         raised = error
     return witness.after(), raised
 

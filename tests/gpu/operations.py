@@ -138,7 +138,7 @@ def observe(name: str) -> dict[str, Any]:
     witness = Witness()
     try:
         operation = OPERATIONS[name]()
-    except Exception as error:  # noqa: BLE001 - whatever a library raises when it is absent or does not load
+    except Exception as error:
         failed = witness.before()
         if not failed:
             return {**result, "absent": f"{type(error).__name__}: {error}"[:500]}
@@ -149,7 +149,7 @@ def observe(name: str) -> dict[str, Any]:
             operation()
             synchronize()
             result["raised"] = None
-        except Exception as error:  # noqa: BLE001 - the failure is what is looked for
+        except Exception as error:
             result["raised"] = f"{type(error).__name__}: {error}"[:500]
         failed += witness.after()
     kernels = sorted({failure.kernel for failure in failed if failure.kernel})

@@ -46,13 +46,18 @@ def readable(library: Path, folder: Path) -> Path:
     return wrapped
 
 
-def ours(code: DeviceCode, drop: str = "") -> Counter[str]:
-    """The same form from our reading; `drop` names suffixes of machine code that this cuobjdump does not print."""
+def bare(counts: Counter[str], suffixes: str) -> Counter[str]:
+    """The counts with these suffixes of machine code taken off."""
+    cut: Counter[str] = Counter()
+    for name, count in counts.items():
+        cut[name.rstrip(suffixes) if name.startswith("sm_") else name] += count
+    return cut
+
+
+def ours(code: DeviceCode, unprinted: str = "") -> Counter[str]:
+    """The same form from our reading, without the suffixes of machine code that this cuobjdump does not print."""
     counts: Counter[str] = Counter()
-    for image, count in code.images.items():
-        text = str(image)
-        if image.kind is Kind.SASS:
-            text = text.rstrip(drop) if drop else text
+    for image, count in getattr(code, "images", {}).items():
         if image.kind is not Kind.HIP:
-            counts[text] += count
-    return counts
+            counts[str(image)] += count
+    return bare(counts, unprinted)

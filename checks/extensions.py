@@ -61,7 +61,11 @@ def check(facts: Facts) -> LayerResult:
         return LayerResult(Layer.EXTENSIONS, findings, headline=Text("extensions.none"))
     noted = tuple(dict.fromkeys(f.message for f in findings if f.severity is Severity.INFO))
     if noted:
-        headline = Text("extensions.noted", count=len(owners), noted=len({f.subject.distribution for f in findings}))
+        headline = Text(
+            "extensions.noted",
+            count=len(owners),
+            noted=len({f.subject.distribution or f.subject.name for f in findings}),
+        )
         return LayerResult(Layer.EXTENSIONS, findings, headline=Text("extensions.list", head=headline, notes=noted[:3]))
     return LayerResult(Layer.EXTENSIONS, findings, headline=Text("extensions.covered", count=len(owners)))
 
@@ -188,7 +192,10 @@ def _jit(facts: Facts, owner: Owner, gpu: Gpu, fitting: Sequence[tuple[Library, 
 
 
 def _subject(owner: Owner, library: Library) -> Subject:
-    return Subject(owner.name, owner.version, library.relative or str(library.path))
+    file = library.relative or str(library.path)
+    if library.distribution is None:
+        return Subject(file=file, name=owner.name)
+    return Subject(owner.name, owner.version, file)
 
 
 def _evidence(rows: Sequence[tuple[Library, Coverage]], gpu: Gpu) -> Iterator[Text]:

@@ -24,8 +24,9 @@ class Facts:
     coverage: Mapping[PurePath, tuple[Coverage, ...]] = field(default_factory=dict)
 
     def on(self, library: Library, gpu: Gpu) -> Coverage:
-        """The coverage of one library on one of `gpus`."""
-        return self.coverage[library.path][self.gpus.index(gpu)]
+        """The coverage of one library on one of `gpus`; UNKNOWN where it could not be read or holds no device code."""
+        found = self.coverage.get(library.path)
+        return found[self.gpus.index(gpu)] if found is not None else Coverage(gpu=gpu.arch or "", fit=Fit.UNKNOWN)
 
     def with_code(self, distribution: str | None = None) -> Iterator[Library]:
         """The libraries that hold device code, of one distribution or of all."""

@@ -40,7 +40,9 @@ def test_pure_folders_read_no_machine(folder: str) -> None:
         for level, name in imports(path):
             top = name.partition(".")[0]
             assert level or top not in MACHINE, f"{path.name} imports {name}"
-            assert not (level and top in ("system", "selftest", "comfyui", "nodes", "commands", "state")), f"{path.name}: {name}"
+            assert not (level and top in ("system", "selftest", "comfyui", "nodes", "commands", "state")), (
+                f"{path.name}: {name}"
+            )
 
 
 @pytest.mark.parametrize("folder", ENGINE)
@@ -48,7 +50,9 @@ def test_the_engine_knows_no_host_and_no_torch(folder: str) -> None:
     for path in modules(folder):
         for level, name in imports(path):
             top = name.partition(".")[0]
-            assert top not in ("torch", "comfy", "folder_paths", "server", "execution", "aiohttp"), f"{path.name}: {name}"
+            assert top not in ("torch", "comfy", "folder_paths", "server", "execution", "aiohttp"), (
+                f"{path.name}: {name}"
+            )
             assert not (level and top in HOSTS), f"{path.name}: {name}"
 
 
@@ -94,10 +98,14 @@ def test_the_engine_starts_on_a_bare_python() -> None:
         "bad = {'torch', 'comfy', 'aiohttp', 'numpy', 'packaging', 'pynvml'} & set(sys.modules)\n"
         "assert not bad, bad\n"
     )
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False, input="")
+    done = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code], capture_output=True, text=True, check=False, input=""
+    )
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-@pytest.mark.parametrize("path", sorted(p for f in (*ENGINE, *HOSTS) for p in modules(f)), ids=lambda p: f"{p.parent.name}/{p.name}")
+@pytest.mark.parametrize(
+    "path", sorted(p for f in (*ENGINE, *HOSTS) for p in modules(f)), ids=lambda p: f"{p.parent.name}/{p.name}"
+)
 def test_modules_stay_small(path: Path) -> None:
     assert len(path.read_text("utf-8").splitlines()) <= 300

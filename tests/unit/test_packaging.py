@@ -22,7 +22,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
     subprocess.run(["git", "clone", "-q", str(ROOT), str(source)], check=True, capture_output=True)
-    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(source)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "-q",
+        "--no-deps",
+        "--no-build-isolation",
+        "-w",
+        str(folder),
+        str(source),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"no wheel can be built here: {done.stderr.strip()[-200:]}")
@@ -30,11 +41,17 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    listed = (
+        subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout.decode().split("\0")
+    )
     expected = {
         f"archcov/{name}"
         for name in listed
-        if name and "/" in name and not name.startswith(OUTSIDE) and not name.startswith("demo/build/") and not name.endswith(".md")
+        if name
+        and "/" in name
+        and not name.startswith(OUTSIDE)
+        and not name.startswith("demo/build/")
+        and not name.endswith(".md")
     }
     expected |= {"archcov/docs/rules.md", "archcov/py.typed", "archcov/cli.py", "archcov/model.py"}
     with zipfile.ZipFile(wheel) as archive:
@@ -49,5 +66,7 @@ def test_the_wheel_runs_by_itself(wheel: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False, input=b"")
     assert done.returncode == 1, done.stderr.decode()
     assert "FW001" in done.stdout.decode("utf-8")
-    done = subprocess.run([*command[:-1], "explain", "FW001"], cwd=tmp_path, capture_output=True, check=False, input=b"")
+    done = subprocess.run(
+        [*command[:-1], "explain", "FW001"], cwd=tmp_path, capture_output=True, check=False, input=b""
+    )
     assert "What it means" in done.stdout.decode("utf-8")

@@ -52,7 +52,8 @@ def test_every_text_that_code_asks_for_exists() -> None:
     asked = {
         key
         for path in ROOT.rglob("*.py")
-        if not {"tests", "build"} & set(path.relative_to(ROOT).parts) and not path.relative_to(ROOT).parts[0].startswith(".")
+        if not {"tests", "build"} & set(path.relative_to(ROOT).parts)
+        and not path.relative_to(ROOT).parts[0].startswith(".")
         for key in re.findall(r"\bText\(\s*\"([^\"{}]+)\"", path.read_text("utf-8"))
     }
     assert {key for key in asked if key not in texts} == set()
@@ -67,7 +68,17 @@ def test_json_files_are_json() -> None:
 
 @pytest.mark.skipif(not CHECKED_OUT, reason="not a git checkout")
 def test_nothing_of_one_machine_and_no_large_file() -> None:
-    words = re.compile("|".join(("files" + r"\.pythonhosted", r"\bpypi" + r"\.org", "registry" + r"\.npmjs", "deb" + r"\.debian", re.escape(f"{ROOT.parent}/"))))
+    words = re.compile(
+        "|".join(
+            (
+                "files" + r"\.pythonhosted",
+                r"\bpypi" + r"\.org",
+                "registry" + r"\.npmjs",
+                "deb" + r"\.debian",
+                re.escape(f"{ROOT.parent}/"),
+            )
+        )
+    )
     for path in tracked():
         data = path.read_bytes()
         assert len(data) < 1_500_000, path

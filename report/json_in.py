@@ -154,8 +154,13 @@ def _library(raw: Any) -> Library:
         distribution=canonical_name(name) if name else None,
         version=_text(row.get("version")),
         node_pack=_text(row.get("node_pack")),
-        relative=path,
+        relative=_text(row.get("relative")) or _below_site_packages(path),
     )
+
+
+def _below_site_packages(path: str) -> str:
+    """Where a report does not say: what follows the last packages folder, else the whole path."""
+    return re.split(r"(?:site|dist)-packages/", path.replace("\\", "/"))[-1]
 
 
 def _code(row: Mapping[str, Any]) -> DeviceCode:

@@ -147,6 +147,7 @@ def library_json(library: Library, coverage: Sequence[Coverage]) -> Json:
     images = sorted(code.images.items(), key=lambda row: _image_order(row[0])) if isinstance(code, DeviceCode) else []
     return {
         "path": str(library.path),
+        "relative": library.relative,
         "distribution": library.distribution,
         "version": library.version,
         "format": library.format,

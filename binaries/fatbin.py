@@ -35,7 +35,7 @@ _SUFFIX_FLAGS: Final = _ARCH_SPECIFIC | _FAMILY_SPECIFIC
 # 5,737 images in 26 distinct containers.
 _MAX_ENTRIES: Final = 250_000
 _MAX_DISTINCT: Final = 4_096  # images, and containers
-_FORGET_AFTER: Final = 64  # headers, each with 64 KiB of mapped pages around it, 200 KiB in a file just written
+_FORGET_AFTER: Final = 32  # headers, each with 64 KiB of mapped pages around it, up to 1 MiB in a file just written
 
 _Key = tuple[int, int, int, int, int]  # kind, ISA minor, ISA major, architecture, suffix flags
 _Known = dict[_Key, _Key]  # one object for equal keys

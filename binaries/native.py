@@ -26,7 +26,7 @@ _READERS: Final[dict[str, Callable[[View, int, int], DeviceCode]]] = {
 }
 
 
-_MAX_SECTIONS: Final = 64  # of device code; a linked library has one or two
+_MAX_SECTIONS: Final = 8  # of device code; a linked library has one or two
 
 
 class NativeCode(NamedTuple):

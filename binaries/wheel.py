@@ -27,7 +27,8 @@ from .native import NativeCode, read_view
 Progress = Callable[[str, int, int], None]  # member, bytes done, bytes in all members
 
 _NATIVE: Final = re.compile(r"\.(so(\.\d+)*|pyd|dll)$", re.IGNORECASE)
-_BLOCK: Final = 1 << 20
+# Small blocks: Linux maps as much of a file at a touch as was written at once.
+_BLOCK: Final = 64 << 10
 _SPARE: Final = 64 << 20  # left free on the temporary disk
 _MAX_METADATA: Final = 4 << 20
 _MAX_READ: Final = 8 << 20  # bytes of the archive at once: its table of members; torch's is 1.5 MiB

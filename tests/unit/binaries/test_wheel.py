@@ -185,7 +185,7 @@ def test_a_scan_that_is_stopped_leaves_nothing_behind(tmp_path, kill):
         [sys.executable, "-c", SCAN, str(path)],
         env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path,
     ) as process:  # fmt: skip
-        assert process.stdout.readline().strip() == b"1048576"  # in the middle of the member
+        assert process.stdout.readline().strip() == b"65536"  # in the middle of the member
         process.send_signal(kill)
         if kill == signal.SIGINT:
             assert b"KeyboardInterrupt" in process.communicate(timeout=20)[1]

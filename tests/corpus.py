@@ -14,6 +14,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,11 +84,19 @@ def find(wheel: Wheel) -> Path | None:
     return min(found, key=lambda path: (mine not in path.name, path.name), default=None)
 
 
+@cache
 def download(wheel: Wheel) -> str | None:
-    """Fetch a wheel with pip; the reason where that does not work."""
+    """Fetch a wheel with pip; the reason where that does not work. Tried once."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--only-binary=:all:", "--dest", str(FOLDER)]
-    command += ["--disable-pip-version-check", "--python-version", wheel.python, f"{wheel.name}=={wheel.version}"]
+    command += [
+        "--disable-pip-version-check",
+        "--retries",
+        "1",
+        "--python-version",
+        wheel.python,
+        f"{wheel.name}=={wheel.version}",
+    ]
     for platform in _WINDOWS if wheel.system == "windows" else _LINUX:
         command += ["--platform", platform]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -58,7 +58,7 @@ def _nvidia_gpus() -> Found:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the name's former package warns that it is deprecated
-            import pynvml  # type: ignore[import-untyped]
+            import pynvml
     except Exception:  # noqa: BLE001 - a foreign module of that name may throw anything
         return by_nvidia_smi()
     if not hasattr(pynvml, "nvmlInit"):

@@ -10,4 +10,4 @@ __version__ = "0.1.0"
 if hasattr(sys.modules.get("server"), "PromptServer"):
     from .comfyui import pack
 
-    NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS = pack.load()
+    NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS, WEB_DIRECTORY = pack.load()

@@ -28,7 +28,7 @@ class Diagnoses:
 
     def __init__(self, file: Path | None, send: Callable[[str, dict[str, Any]], None]) -> None:
         self._file, self._send = file, send
-        self._lock = threading.Lock()
+        self._lock, self._saving = threading.Lock(), threading.Lock()
         self._kept: deque[dict[str, Any]] = deque(maxlen=KEPT)
         with contained("reading earlier diagnoses"):
             document = read_json(file) if file is not None else None
@@ -61,7 +61,7 @@ class Diagnoses:
     def _save(self) -> None:
         if self._file is None:
             return
-        with contained("keeping the diagnoses"):
+        with contained("keeping the diagnoses"), self._saving:
             write_json(self._file, {"diagnoses": self.all()})
 
     def all(self) -> list[dict[str, Any]]:

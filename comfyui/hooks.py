@@ -16,6 +16,7 @@ from .contained import LOG, contained
 from .diagnoses import Diagnoses
 from .explainer import Explainer
 from .patch import Patch, install
+from .tracing import NextRun
 
 
 class Hooks:
@@ -27,6 +28,7 @@ class Hooks:
 
     def __init__(self, explainer: Explainer, diagnoses: Diagnoses, lang: Callable[[], str]) -> None:
         self._explainer, self._diagnoses, self._lang = explainer, diagnoses, lang
+        self._next_run = NextRun(lang)
         self._witness: Witness | None = None
         self._in_node: dict[str, tuple[WitnessedFailure, ...]] = {}
         self.patches: list[Patch] = []
@@ -39,6 +41,8 @@ class Hooks:
             self._keep(install(execution.PromptExecutor, "handle_execution_error", self._around_handler))
         with contained("hooking into node execution"):
             self._keep(install(execution, "get_output_data", self._around_node))
+        with contained("hooking into a run"):
+            self._keep(self._next_run.install(execution))
 
     def undo(self) -> None:
         """Put back what was wrapped."""
@@ -54,7 +58,9 @@ class Hooks:
         def handle_execution_error(*args: Any, **kwargs: Any) -> Any:
             with contained("explaining an error"):
                 # (executor, prompt_id, prompt, current_outputs, executed, error, ex)
-                named = dict(zip(("self", "prompt_id", "prompt", "outputs", "executed", "error", "ex"), args, strict=False))
+                named = dict(
+                    zip(("self", "prompt_id", "prompt", "outputs", "executed", "error", "ex"), args, strict=False)
+                )
                 named.update(kwargs)
                 self._on_error(named.get("prompt_id"), named.get("prompt") or {}, named["error"], named["ex"])
             return original(*args, **kwargs)
@@ -63,6 +69,7 @@ class Hooks:
 
     def _around_node(self, original: Callable[..., Any]) -> Callable[..., Any]:
         async def get_output_data(prompt_id: Any, unique_id: Any, *args: Any, **kwargs: Any) -> Any:
+            self._next_run.at(str(unique_id))
             witness = self._witness
             if witness is None:
                 return await original(prompt_id, unique_id, *args, **kwargs)

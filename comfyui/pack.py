@@ -6,7 +6,9 @@ import os
 import sys
 from typing import Any
 
+from ..model import Text
 from ..report.banner import PREFIX
+from ..report.words import render
 from . import hostfacts
 from .contained import LOG, contained
 from .startup import Startup
@@ -14,28 +16,34 @@ from .startup import Startup
 _MARK = "_archcov_active_copy"  # on the PromptServer class: two copies have different modules
 
 
-def load() -> tuple[dict[str, Any], dict[str, str]]:
-    """(NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS); both empty where this copy does nothing."""
+_NOTHING: tuple[dict[str, Any], dict[str, str], None] = ({}, {}, None)
+
+
+def load() -> tuple[dict[str, Any], dict[str, str], str | None]:
+    """(NODE_CLASS_MAPPINGS, NODE_DISPLAY_NAME_MAPPINGS, WEB_DIRECTORY); nothing where this copy does nothing."""
     if os.environ.get("ARCHCOV_OFF") == "1":
-        return {}, {}
+        return _NOTHING
     server = sys.modules["server"].PromptServer
     active = getattr(server, _MARK, None)
     if active is not None:
         # The same route twice would stop the host.
-        LOG.warning("%s is loaded from %s already; the copy in %s does nothing", PREFIX, active, hostfacts.ROOT)
-        return {}, {}
+        with contained("stepping aside"):
+            told = render(Text("host.copy", active=active, here=str(hostfacts.ROOT)), hostfacts.lang())
+            LOG.warning("%s %s", PREFIX, told)
+        return _NOTHING
     setattr(server, _MARK, str(hostfacts.ROOT))
-    startup = Startup()
+    instance = getattr(server, "instance", None)
+    startup = Startup(getattr(instance, "send_sync", None))
     with contained("registering routes"):
-        _begin(server.instance, startup)
+        _begin(instance, startup)
     with contained("the start-up check"):
         startup.begin()
     with contained("the nodes"):
         from ..nodes.report import ArchCoverageReport
 
         ArchCoverageReport.startup = startup
-        return {"ArchCoverageReport": ArchCoverageReport}, {"ArchCoverageReport": "Arch Coverage Report"}
-    return {}, {}
+        return {"ArchCoverageReport": ArchCoverageReport}, {"ArchCoverageReport": "Arch Coverage Report"}, "./web"
+    return _NOTHING
 
 
 def _begin(server: Any, startup: Startup) -> None:

@@ -6,11 +6,13 @@ import logging
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from ..model import Environment, Report, Status
 from ..report.banner import banner
+from ..report.words import render
 from ..scan import judge_environment
 from ..system.environment import Target, collect
 from . import hostfacts
@@ -18,12 +20,18 @@ from .contained import LOG, contained
 
 # The banner stands in order in the log if the scan is done by then; on a cold disk it comes later.
 JOIN_S: Final = 0.3
+EVENT: Final = "archcov.report"
 
 
 class Startup:
-    """The latest report of this process, and the scan that makes it."""
+    """The latest report of this process, and the scan that makes it.
 
-    def __init__(self) -> None:
+    Args:
+        send: tells the pages (event, data) of a report; None: nobody is told.
+    """
+
+    def __init__(self, send: Callable[[str, dict[str, Any]], None] | None = None) -> None:
+        self._send = send
         self._done = threading.Event()
         self._lock = threading.Lock()
         self._running = False
@@ -59,6 +67,9 @@ class Startup:
         finally:
             self._running = False
             self._done.set()
+        with contained("telling the pages of a report"):
+            if self._report is not None and self._send is not None:
+                self._send(EVENT, event(self._report, self.lang))
 
     def wait(self, seconds: float) -> Report | None:
         """The report, waiting for the scan at most so long; None where there is none."""
@@ -77,6 +88,17 @@ def scan() -> Report:
     started = time.perf_counter()
     target = Target(host=hostfacts.host(), uses=hostfacts.uses(), packs=tuple(Path(pack) for pack in hostfacts.packs()))
     return judge_environment(collect(target), started=started)
+
+
+def event(report: Report, lang: str) -> dict[str, Any]:
+    """What the pages are told when a report is there; the whole is at `GET /archcov/report`."""
+    verdict = report.verdict
+    return {
+        "time": report.time,
+        "status": verdict.status.value,
+        "primary": verdict.primary.code if verdict.primary is not None else None,
+        "summary": render(verdict.summary, lang),
+    }
 
 
 def tell(report: Report, lang: str) -> None:

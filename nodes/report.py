@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 from .. import __version__
 from ..comfyui.startup import Startup
+from ..model import Text
 from ..report.json_out import report_json
 from ..report.text import full_text
+from ..report.words import render
 
 _WAIT_S = 60.0
 
@@ -50,12 +52,12 @@ class ArchCoverageReport:
         """The node's result and what it shows."""
         startup = self.startup
         if startup is None:
-            return _result("Arch Coverage has not started; see the log.", "{}")
+            return _result(render(Text("host.not_started")), "{}")
         if rescan:
             startup.rescan()
         report = startup.wait(_WAIT_S)
         if report is None:
-            return _result("The check has not finished, or it failed: see the log.", "{}")
+            return _result(render(Text("host.not_finished"), startup.lang), "{}")
         document = report_json(report, __version__, startup.lang)
         return _result(
             full_text(report, startup.lang, verbose=verbose), json.dumps(document, ensure_ascii=False, indent=2)

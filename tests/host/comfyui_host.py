@@ -6,12 +6,14 @@ import json
 import os
 import shutil
 import socket
+import struct
 import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKS = Path(__file__).resolve().parent / "packs"
 START_S = 120
-LEFT_OUT = shutil.ignore_patterns(".git", ".test-cache", ".gpu-*", "__pycache__", "*.egg-info", ".mypy_cache", ".ruff_cache", ".hypothesis", "build")
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", ".test-cache", ".gpu-*", "__pycache__", "*.egg-info", ".mypy_cache", ".ruff_cache", ".hypothesis", "build"
+)
 
 
 def free_port() -> int:
@@ -53,9 +57,9 @@ class Host:
         except ValueError:
             return status, text
 
-    def run(self, prompt: dict[str, Any]) -> dict[str, Any]:
+    def run(self, prompt: dict[str, Any], client_id: str | None = None) -> dict[str, Any]:
         """Queue a prompt and give its history entry."""
-        status, answer = self.ask("/prompt", {"prompt": prompt, "client_id": str(uuid.uuid4())})
+        status, answer = self.ask("/prompt", {"prompt": prompt, "client_id": client_id or str(uuid.uuid4())})
         assert status == 200, answer
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -66,6 +70,25 @@ class Host:
             time.sleep(0.1)
         raise TimeoutError(f"the queue hangs: {self.log[-2000:]}")
 
+    @contextmanager
+    def listening(self, client_id: str) -> Iterator[list[dict[str, Any]]]:
+        """The websocket's messages of a page, as they come in."""
+        address = self.url.removeprefix("http://")
+        name, _, port = address.partition(":")
+        told: list[dict[str, Any]] = []
+        with socket.create_connection((name, int(port)), 10) as sock, sock.makefile("rb") as stream:
+            sock.settimeout(None)
+            sock.sendall(
+                f"GET /ws?clientId={client_id} HTTP/1.1\r\nHost: {address}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
+            )
+            assert b" 101 " in stream.readline()
+            while stream.readline().strip():
+                pass
+            threading.Thread(target=_frames, args=(stream, told), daemon=True).start()
+            yield told
+            sock.shutdown(socket.SHUT_RDWR)
+
     def wait_for_log(self, text: str, seconds: float = 20) -> str:
         deadline = time.monotonic() + seconds
         while text not in self.log and time.monotonic() < deadline:
@@ -73,9 +96,30 @@ class Host:
         return self.log
 
 
+def _frames(stream: Any, told: list[dict[str, Any]]) -> None:
+    """Unfragmented frames of a server, as aiohttp sends them."""
+    while len(head := stream.read(2)) == 2:
+        length = head[1] & 127
+        if length > 125:
+            length = struct.unpack(*(("!H", stream.read(2)) if length == 126 else ("!Q", stream.read(8))))[0]
+        data = stream.read(length)
+        if head[0] & 15 == 1:
+            told.append(json.loads(data))
+
+
+def wait_for(condition: Callable[[], Any], seconds: float = 20) -> Any:
+    """The condition's value as soon as it is true."""
+    deadline = time.monotonic() + seconds
+    while not (value := condition()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return value
+
+
 def error_of(entry: dict[str, Any]) -> dict[str, Any]:
     """The execution_error message of a history entry."""
-    return next(data for kind, data in entry["status"]["messages"] if kind in ("execution_error", "execution_interrupted"))
+    return next(
+        data for kind, data in entry["status"]["messages"] if kind in ("execution_error", "execution_interrupted")
+    )
 
 
 @contextmanager
@@ -111,10 +155,19 @@ def running(
     port, log = free_port(), base / "host.log"
     command = [os.environ["ARCHCOV_HOST_PYTHON"], "main.py", "--port", str(port), "--base-directory", str(base)]
     command += [] if gpu else ["--cpu"]
-    command += ["--front-end-root", str(page), "--disable-api-nodes", "--database-url", "sqlite:///:memory:", *arguments]
+    command += [
+        "--front-end-root",
+        str(page),
+        "--disable-api-nodes",
+        "--database-url",
+        "sqlite:///:memory:",
+        *arguments,
+    ]
     settings = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8", **(env or {})}
     with log.open("wb") as output:
-        process = subprocess.Popen(command, cwd=comfyui, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=settings)
+        process = subprocess.Popen(
+            command, cwd=comfyui, stdout=output, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, env=settings
+        )
         host = Host(f"http://127.0.0.1:{port}", log, process)
         try:
             _wait(host)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
-from comfyui_host import Host, error_of, running
+from comfyui_host import Host, error_of, running, wait_for
 
 pytestmark = pytest.mark.host
 
@@ -35,7 +34,10 @@ def test_a_missing_image_is_explained_above_the_original(host: Host, kind: str) 
     assert message.startswith("[Arch Coverage] DX001")
     original = message.partition("\n\n")[2]
     assert MISSING in original or kind == "chained"
-    assert error["exception_type"].endswith({"chained": "KeyError", "accelerator": "Error"}.get(kind, "RuntimeError")) or kind == "odd"
+    assert (
+        error["exception_type"].endswith({"chained": "KeyError", "accelerator": "Error"}.get(kind, "RuntimeError"))
+        or kind == "odd"
+    )
     assert error["traceback"]
     for words in ("CUDA out of memory", "Allocation on device"):
         assert words not in message.partition("\n\n")[0]
@@ -67,14 +69,27 @@ def test_diagnoses_are_kept(host: Host) -> None:
     assert len(answer["diagnoses"]) <= 50
 
 
+def test_pages_are_told(host: Host) -> None:
+    """The host's own error event holds our words; the event of ours is sent to every page."""
+    with host.listening("page") as own, host.listening("another") as other:
+        host.run(fails("accelerator"), "page")
+        assert wait_for(lambda: [m for m in other if m["type"] == "archcov.diagnosis"])
+        (error,) = wait_for(lambda: [m["data"] for m in own if m["type"] == "execution_error"])
+        (told,) = [m["data"] for m in own if m["type"] == "archcov.diagnosis"]
+    assert error["exception_message"].startswith("[Arch Coverage] DX001")
+    assert MISSING in error["exception_message"]
+    assert error["node_type"] == "Fails"
+    assert told["code"] == "DX001"
+    assert told["node"] == "Fails #1"
+    assert told["message"]
+
+
 def test_diagnoses_survive_a_restart(comfyui: Path, tmp_path: Path) -> None:
     with running(comfyui, tmp_path, ["failing"]) as first:
         first.run(fails("runtime"))
-        deadline = time.monotonic() + 10  # it is written from a thread of its own
-        while not list(tmp_path.rglob("diagnoses.json")) and time.monotonic() < deadline:
-            time.sleep(0.1)
-    state = [path for path in tmp_path.rglob("diagnoses.json") if "archcov" in str(path.parent)]
-    assert len(state) == 1
+        # It is written from a thread of its own.
+        state = wait_for(lambda: [path for path in tmp_path.rglob("diagnoses.json") if "archcov" in path.parent.name])
+        assert len(state) == 1
     for folder in (tmp_path / "custom_nodes").iterdir():
         folder.rename(folder.with_name(folder.name + ".disabled"))
     with running(comfyui, tmp_path, ["failing:failing2"], pack_name="again") as second:
@@ -112,6 +127,31 @@ def test_beside_another_pack_that_wraps_the_same_method(comfyui: Path, tmp_path:
         message = error_of(host.run(fails("runtime")))["exception_message"]
         assert message.startswith("[Arch Coverage] DX001")
         assert message.endswith("(wrapped by another pack)")
+        goes_on(host)
+
+
+def test_falling_back_is_told_once(comfyui: Path, tmp_path: Path) -> None:
+    with running(comfyui, tmp_path, ["failing"]) as host:
+        assert host.run(fails("fallback"))["status"]["status_str"] == "success"
+        rows = wait_for(lambda: host.ask("/archcov/diagnoses")[1]["diagnoses"])
+        assert [row["source"] for row in rows] == ["fallback"]
+        assert wait_for(lambda: host.ask("/archcov/diagnoses")[1]["diagnoses"][0]["count"] == 200)
+
+
+def test_the_next_run_is_traced_once(comfyui: Path, tmp_path: Path) -> None:
+    with running(comfyui, tmp_path, ["failing"], env={"ARCHCOV_TRACE": "1"}) as host:
+        assert host.run(fails("torch"))["status"]["status_str"] == "success"
+        assert MISSING in str(error_of(host.run(fails("runtime"))))
+        (line,) = [line for line in host.wait_for_log("traced").splitlines() if " traced " in line]
+        assert int(line.split(" traced ")[1].split()[0]) >= 3
+        assert "no kernel failed" in line
+        goes_on(host)
+
+
+def test_a_traced_run_that_fails_fails_as_always(comfyui: Path, tmp_path: Path) -> None:
+    with running(comfyui, tmp_path, ["failing"], env={"ARCHCOV_TRACE": "1"}) as host:
+        assert error_of(host.run(fails("plain")))["exception_message"].startswith("the image has no alpha channel")
+        assert " traced " in host.wait_for_log(" traced ")
         goes_on(host)
 
 

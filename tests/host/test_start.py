@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from comfyui_host import Host, running
+from comfyui_host import Host, running, wait_for
 
 pytestmark = pytest.mark.host
 
@@ -15,7 +15,9 @@ REPORT = {"1": {"class_type": "ArchCoverageReport", "inputs": {"rescan": False, 
 
 def healthy(host: Host) -> None:
     """No exception of ours, no pack that failed to load."""
-    assert "IMPORT FAILED" not in [line.split(":")[0].strip() for line in host.log.splitlines() if "custom_nodes" in line]
+    assert "IMPORT FAILED" not in [
+        line.split(":")[0].strip() for line in host.log.splitlines() if "custom_nodes" in line
+    ]
     ours = [line for line in host.log.splitlines() if "archcov" in line.lower() and "Traceback" in line]
     assert not ours, host.log[-3000:]
 
@@ -91,6 +93,35 @@ def test_two_copies(comfyui: Path, tmp_path: Path) -> None:
         assert "does nothing" in host.log
         assert host.log.count("  1 hardware") <= 1
         assert host.run(REPORT)["status"]["status_str"] == "success"
+
+
+def test_files_for_the_page(comfyui: Path, tmp_path: Path) -> None:
+    """One extension, its parts, the node's help and its names in both languages."""
+    with running(comfyui, tmp_path, pack_name="Arch.Coverage-1") as host:
+        assert [path for path in host.ask("/extensions")[1] if "Arch.Coverage-1" in path] == [
+            "/extensions/Arch.Coverage-1/archcov.js"
+        ]
+        for file in (
+            "archcov.js",
+            "node_text.mjs",
+            "toast.mjs",
+            "docs/ArchCoverageReport/en.md",
+            "docs/ArchCoverageReport/zh.md",
+        ):
+            assert host.ask(f"/extensions/Arch.Coverage-1/{file}")[0] == 200
+        names = host.ask("/i18n")[1]
+        inputs = host.ask("/object_info/ArchCoverageReport")[1]["ArchCoverageReport"]["input"]["required"]
+        for lang in ("en", "zh"):
+            assert set(names[lang]["nodeDefs"]["ArchCoverageReport"]["inputs"]) == set(inputs)
+
+
+def test_a_new_check_is_told_to_the_pages(comfyui: Path, tmp_path: Path) -> None:
+    with running(comfyui, tmp_path, env={"ARCHCOV_GPU": "RTX 5090"}) as host, host.listening("page") as told:
+        first = host.ask("/archcov/report")[1]
+        assert host.ask("/archcov/rescan", {})[0] == 202
+        (data,) = wait_for(lambda: [m["data"] for m in told if m["type"] == "archcov.report"])
+        assert (data["status"], data["primary"]) == ("fail", first["verdict"]["primary"])
+        assert data["summary"] == first["verdict"]["summary"]
 
 
 def test_who_may_ask_for_a_rescan(comfyui: Path, tmp_path: Path) -> None:

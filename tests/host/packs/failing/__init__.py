@@ -1,5 +1,7 @@
 """Nodes that fail in every way that a host has to survive."""
 
+import logging
+
 import torch
 
 MISSING = "CUDA error: no kernel image is available for execution on the device"
@@ -39,6 +41,16 @@ def interrupt():
     return InterruptProcessingException()
 
 
+def fallback():
+    """As the host's attention function says it, once a call."""
+    for _ in range(200):
+        logging.error(f"Error running sage attention: {MISSING}, using pytorch attention instead.")
+
+
+def computes():
+    torch.ones(3).mul(2).add(1)
+
+
 KINDS = {
     "runtime": lambda: RuntimeError(MISSING),
     "accelerator": accelerator,
@@ -48,6 +60,8 @@ KINDS = {
     "plain": lambda: ValueError("the image has no alpha channel"),
     "memory": lambda: torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
     "interrupt": interrupt,
+    "fallback": fallback,
+    "torch": computes,
     "none": lambda: None,
 }
 

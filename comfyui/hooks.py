@@ -57,7 +57,7 @@ class Hooks:
     def _around_handler(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def handle_execution_error(*args: Any, **kwargs: Any) -> Any:
             with contained("explaining an error"):
-                # (executor, prompt_id, prompt, current_outputs, executed, error, ex)
+                # By position, as the host calls it today; by name, should a pack's wrapper do so.
                 named = dict(
                     zip(("self", "prompt_id", "prompt", "outputs", "executed", "error", "ex"), args, strict=False)
                 )

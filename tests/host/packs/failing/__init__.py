@@ -44,7 +44,7 @@ def interrupt():
 def fallback():
     """As the host's attention function says it, once a call."""
     for _ in range(200):
-        logging.error(f"Error running sage attention: {MISSING}, using pytorch attention instead.")
+        logging.getLogger().error("Error running sage attention: %s, using pytorch attention instead.", MISSING)
 
 
 def computes():

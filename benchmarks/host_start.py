@@ -1,0 +1,68 @@
+"""How much longer does ComfyUI's start take with this package in custom_nodes?
+
+    python benchmarks/host_start.py COMFYUI [--python PYTHON] [--pairs N]
+
+Starts ComfyUI on the CPU until it would serve (`--quick-test-for-ci`), with and without the package, in turn,
+and prints the ratio of one run. The order within a pair changes, so that a machine that gets warmer or busier
+favours neither.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+LEFT_OUT = shutil.ignore_patterns(".*", "tests", "__pycache__", "*.egg-info", "build")
+
+
+def start(comfyui: Path, python: str, base: Path) -> float:
+    """Seconds of one start, with the packs of `base`."""
+    page = base / "page"
+    command = [python, "main.py", "--cpu", "--quick-test-for-ci", "--disable-api-nodes", "--base-directory", str(base)]
+    command += ["--front-end-root", str(page), "--database-url", "sqlite:///:memory:"]
+    env = {**os.environ, "ARCHCOV_GPU": os.environ.get("ARCHCOV_GPU", "RTX 5090")}
+    began = time.perf_counter()
+    done = subprocess.run(command, cwd=comfyui, env=env, capture_output=True, text=True, check=False)
+    seconds = time.perf_counter() - began
+    if done.returncode:
+        raise SystemExit(f"ComfyUI ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    return seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("comfyui", type=Path)
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--pairs", type=int, default=7)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        bases = {name: Path(folder) / name for name in ("without", "with")}
+        for base in bases.values():
+            (base / "custom_nodes").mkdir(parents=True)
+            (base / "page").mkdir()
+            (base / "page" / "index.html").write_text("<html></html>", "utf-8")
+        shutil.copytree(ROOT, bases["with"] / "custom_nodes" / "ComfyUI-ArchCoverage", ignore=LEFT_OUT)
+        for base in bases.values():  # byte code and page cache
+            start(options.comfyui, options.python, base)
+        times: dict[str, list[float]] = {name: [] for name in bases}
+        for pair in range(options.pairs):
+            for name in sorted(bases, reverse=bool(pair % 2)):
+                times[name].append(start(options.comfyui, options.python, bases[name]))
+    for name, seconds in times.items():
+        print(f"{name:>8}: median {statistics.median(seconds):.2f} s, best {min(seconds):.2f} s")
+    ratios = [a / b for a, b in zip(times["with"], times["without"], strict=True)]
+    print(
+        f"   ratio: median of {len(ratios)} pairs {statistics.median(ratios):.3f}, of the best {min(times['with']) / min(times['without']):.3f}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -153,7 +153,7 @@ def test_a_kernel_that_failed_silently_is_a_diagnosis_of_its_own(execution: Any,
     assert asyncio.run(execution.get_output_data("p", "7")) == "output of 7"
     (row,) = rows(hooks)
     assert (row["source"], row["cause"], row["node"], row["prompt_id"]) == ("witness", "arch_missing", "7", "p")
-    assert "_Z4blurPf" in str(row["evidence"])
+    assert "kernel: blur" in str(row["evidence"])
 
 
 def test_an_error_that_does_not_say_so_is_explained_by_what_was_seen(execution: Any, hooks: Hooks) -> None:

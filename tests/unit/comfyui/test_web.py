@@ -1,0 +1,80 @@
+"""The page's modules: plain functions run by Node.js, and what the frontend forces."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import archcov
+import pytest
+
+WEB = Path(archcov.__file__).resolve().parent / "web"
+NODE = shutil.which("node")
+
+
+def evaluate(module: str, expression: str) -> object:
+    code = f"import * as m from {json.dumps((WEB / module).as_uri())}; console.log(JSON.stringify({expression}));"
+    done = subprocess.run(
+        [str(NODE), "--input-type=module", "-e", code], capture_output=True, check=True, stdin=subprocess.DEVNULL
+    )
+    return json.loads(done.stdout.decode("utf-8"))
+
+
+def test_one_file_is_imported_and_knows_no_folder_name() -> None:
+    assert [path.name for path in WEB.rglob("*.js")] == ["archcov.js"]
+    for path in (*WEB.rglob("*.js"), *WEB.rglob("*.mjs")):
+        text = path.read_text("utf-8")
+        assert "innerHTML" not in text
+        assert "/extensions/" not in text
+        assert all(target.startswith(("./", "../../scripts/")) for target in re.findall(r'from "(.+?)"', text))
+
+
+def test_names_and_help_in_both_languages() -> None:
+    for lang in ("en", "zh"):
+        names = json.loads((WEB.parent / "locales" / lang / "nodeDefs.json").read_text("utf-8"))
+        assert set(names) == {folder.name for folder in (WEB / "docs").iterdir()}
+        for node in names:
+            assert (WEB / "docs" / node / f"{lang}.md").read_text("utf-8").startswith("# ")
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not here")
+def test_a_diagnosis_becomes_a_toast() -> None:
+    row = {
+        "code": "DX001",
+        "message": "no code",
+        "node": "Blur #2",
+        "source": "exception",
+        "fixes": [{"title": "switch"}],
+    }
+    toast = evaluate("toast.mjs", f"m.diagnosisToast({json.dumps(row)})")
+    assert toast == {
+        "severity": "error",
+        "summary": "Arch Coverage · DX001 · Blur #2",
+        "detail": "no code\n→ switch",
+        "life": 30000,
+    }
+    assert (
+        evaluate("toast.mjs", "[m.diagnosisToast({}), m.diagnosisToast(null), m.reportToast(undefined)]") == [None] * 3
+    )
+    assert (
+        evaluate("toast.mjs", 'm.diagnosisToast({message: "x", source: "witness", node: null, fixes: []}).severity')
+        == "warn"
+    )
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not here")
+def test_the_same_is_not_shown_twice_at_once() -> None:
+    shown = evaluate(
+        "toast.mjs",
+        '(() => { const r = new m.Repeats(5000), t = {summary: "a", detail: "b"}, u = {summary: "a", detail: "c"};'
+        " return [r.isNew(t, 0), r.isNew(t, 100), r.isNew(u, 100), r.isNew(t, 6000)]; })()",
+    )
+    assert shown == [True, False, True, True]
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not here")
+def test_text_of_a_node() -> None:
+    assert evaluate("node_text.mjs", 'm.joined(["a", "b"]) + m.joined("c") + m.joined(undefined)') == "a\nbc"

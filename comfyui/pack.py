@@ -34,10 +34,12 @@ def load() -> tuple[dict[str, Any], dict[str, str], str | None]:
     setattr(server, _MARK, str(hostfacts.ROOT))
     instance = getattr(server, "instance", None)
     startup = Startup(getattr(instance, "send_sync", None))
+    with contained("the start-up check"):
+        startup.begin()  # first: it reads the disk while the rest is made ready
     with contained("registering routes"):
         _begin(instance, startup)
     with contained("the start-up check"):
-        startup.begin()
+        startup.settle()
     with contained("the nodes"):
         from ..nodes.report import ArchCoverageReport
 

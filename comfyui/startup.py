@@ -39,10 +39,14 @@ class Startup:
         self.lang = "en"
 
     def begin(self) -> None:
-        """Start the scan and wait for it no longer than `JOIN_S`."""
+        """Start the scan; `settle` waits for it."""
         with contained("the language of the banner"):
             self.lang = hostfacts.lang()
-        self._start(announce=True).join(JOIN_S)
+        self._start(announce=True)
+
+    def settle(self) -> None:
+        """Wait for the scan, no longer than `JOIN_S`."""
+        self._done.wait(JOIN_S)
 
     def rescan(self) -> None:
         """Look again; a scan that runs already serves."""
@@ -52,11 +56,9 @@ class Startup:
             self._done.clear()
         self._start(announce=False)
 
-    def _start(self, *, announce: bool) -> threading.Thread:
+    def _start(self, *, announce: bool) -> None:
         self._running = True
-        thread = threading.Thread(target=self._scan, args=(announce,), name="archcov-scan", daemon=True)
-        thread.start()
-        return thread
+        threading.Thread(target=self._scan, args=(announce,), name="archcov-scan", daemon=True).start()
 
     def _scan(self, announce: bool) -> None:
         try:

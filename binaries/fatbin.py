@@ -14,7 +14,7 @@ from typing import Final
 
 from ..errors import MalformedBinary
 from ..model import Arch, DeviceCode, Image, Kind
-from .section import View, after_zeros, forget
+from .section import MAX_PADDING, View, after_zeros, forget
 
 MAGIC: Final = 0xBA55ED50
 _MAGIC_BYTES: Final = MAGIC.to_bytes(4, "little")
@@ -35,7 +35,7 @@ _SUFFIX_FLAGS: Final = _ARCH_SPECIFIC | _FAMILY_SPECIFIC
 # 5,737 images in 26 distinct containers.
 _MAX_ENTRIES: Final = 250_000
 _MAX_DISTINCT: Final = 4_096  # images, and containers
-_FORGET_AFTER: Final = 32  # headers, each with 64 KiB of mapped pages around it, up to 1 MiB in a file just written
+_FORGET_AFTER: Final = 8  # headers, each with up to 2 MiB of mapped pages around it
 
 _Key = tuple[int, int, int, int, int]  # kind, ISA minor, ISA major, architecture, suffix flags
 _Known = dict[_Key, _Key]  # one object for equal keys
@@ -52,7 +52,10 @@ def read(view: View, start: int, end: int) -> DeviceCode:
     entries = forgotten = 0
     end = min(end, len(view))
     at = start
-    while (at := _next_container(view, at, end)) >= 0:
+    spare = MAX_PADDING
+    while (found := _next_container(view, at, end, spare)) >= 0:
+        spare -= found - at
+        at = found
         _magic, version, header, size = _CONTAINER.unpack_from(view, at)
         if version != 1 or header < _CONTAINER.size:
             raise MalformedBinary(f"a fatbin header of version 1, found version {version}, size {header}", offset=at)
@@ -74,13 +77,13 @@ def read(view: View, start: int, end: int) -> DeviceCode:
     return _named(containers)
 
 
-def _next_container(view: View, at: int, end: int) -> int:
+def _next_container(view: View, at: int, end: int, spare: int) -> int:
     """The next header at an 8-byte boundary, or -1 where only zeros follow."""
     at = (at + 7) & ~7
     if at >= end:  # what follows is another section's, perhaps of the same kind
         return -1
     if view[at : at + 4] != _MAGIC_BYTES:
-        at = after_zeros(view, at, end) & ~7
+        at = after_zeros(view, at, end, spare) & ~7
         if at >= end & ~7 and not any(view[at:end]):
             return -1
     if view[at : at + 4] != _MAGIC_BYTES or at + _CONTAINER.size > end:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import mmap
+import stat
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,9 @@ def read_native(path: Path) -> NativeCode | None:
     """
     format_ = "pe" if path.suffix.lower() in (".dll", ".pyd", ".exe") else "elf"
     try:
+        # Asked before it is opened: opening a named pipe waits for a writer, for ever.
+        if not stat.S_ISREG(path.stat().st_mode):
+            return NativeCode(format_, Unreadable("not a regular file"))
         with path.open("rb") as file:
             start = file.read(64)
             format_ = "elf" if start.startswith(elf.MAGIC) else "pe"

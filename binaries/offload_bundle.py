@@ -12,7 +12,7 @@ from typing import Final
 
 from ..errors import MalformedBinary
 from ..model import DeviceCode, GfxTarget, Image, Kind
-from .section import View, after_zeros, forget
+from .section import MAX_PADDING, View, after_zeros, forget
 from .zstd import decompress_start
 
 PLAIN: Final = b"__CLANG_OFFLOAD_BUNDLE__"
@@ -45,9 +45,12 @@ def read(view: View, start: int, end: int) -> DeviceCode:
     images: Counter[Image] = Counter()
     known: dict[Image, Image] = {}  # one object for equal images
     at = forgotten = start
+    spare = MAX_PADDING
     end = min(end, len(view))
     for _ in range(_MAX_BUNDLES):
-        at = after_zeros(view, at, end)  # between bundles lie alignment zeros only
+        found = after_zeros(view, at, end, spare)  # between bundles lie alignment zeros only
+        spare -= found - at
+        at = found
         if at >= end:
             return DeviceCode(dict(containers), dict(images))
         targets, at = _bundle(view, at, end)

@@ -12,6 +12,8 @@ View = bytes | memoryview | mmap.mmap
 
 _BLOCK: Final = 4096
 _FORGET_BYTES: Final = 16 << 20
+# Zeros between the containers of one section, in all. 61,912 bytes is the most met; a sparse file costs nothing to make.
+MAX_PADDING: Final = 64 << 20
 
 
 class Section(NamedTuple):
@@ -36,8 +38,13 @@ def text_at(view: View, offset: int, limit: int) -> str:
     return raw.partition(b"\0")[0].decode("ascii", "replace")
 
 
-def after_zeros(view: View, at: int, end: int) -> int:
-    """The first byte that is not zero, or `end`. Between containers lies padding, at times pages of it."""
+def after_zeros(view: View, at: int, end: int, most: int) -> int:
+    """The first byte that is not zero, or `end`. Between containers lies padding, at times pages of it.
+
+    Raises:
+        MalformedBinary: more than `most` zeros.
+    """
+    begin = at
     looked = 0
     while at < end:
         block = bytes(view[at : min(at + _BLOCK, end)])
@@ -45,6 +52,8 @@ def after_zeros(view: View, at: int, end: int) -> int:
         if kept or not block:  # no block: the file ends before its section
             return at + len(block) - len(kept) if block else end
         at += len(block)
+        if at - begin > most:
+            raise MalformedBinary(f"at most {MAX_PADDING} bytes of padding in a section", offset=begin)
         looked += len(block)
         if looked >= _FORGET_BYTES:
             looked = 0
@@ -61,7 +70,8 @@ def inside(view: View, offset: int, size: int, what: str) -> None:
 def forget(view: View) -> None:
     """Let the system take back the pages of a map that were looked at.
 
-    Linux maps 64 KiB around each byte touched, which would add up to the size of the library.
+    Linux maps 64 KiB around each byte touched, up to 2 MiB where its cache holds the file in large pieces. That
+    would add up to the size of the library.
     """
     if isinstance(view, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         view.madvise(mmap.MADV_DONTNEED)

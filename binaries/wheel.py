@@ -7,6 +7,7 @@ are read there over a memory map.
 from __future__ import annotations
 
 import io
+import itertools
 import mmap
 import os
 import re
@@ -31,7 +32,10 @@ _NATIVE: Final = re.compile(r"\.(so(\.\d+)*|pyd|dll)$", re.IGNORECASE)
 _BLOCK: Final = 64 << 10
 _SPARE: Final = 64 << 20  # left free on the temporary disk
 _MAX_METADATA: Final = 4 << 20
-_MAX_READ: Final = 8 << 20  # bytes of the archive at once: its table of members; torch's is 1.5 MiB
+_LOCAL_HEADER: Final = 30  # bytes before a member's name and data, at least
+# Bytes of the archive at once: its table of members. torch's has 1.3 MiB, the largest met 1.7; Python keeps ten times
+# as much, and the memory of the whole is bounded to 64 MiB.
+_MAX_READ: Final = 4 << 20
 # Others unpack without a limit: a megabyte of LZMA can ask for gigabytes. Wheels have no others.
 _COMPRESSIONS: Final = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _DAMAGED: Final = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, OverflowError, RuntimeError)
@@ -56,8 +60,11 @@ def read_wheel(path: Path, progress: Progress | None = None) -> Iterator[Library
         CannotLook: there is no room for the largest member in the temporary folder.
     """
     try:
+        if path.exists() and not path.is_file():  # opening a named pipe waits for a writer, for ever
+            raise CannotLook(f"{path}: not a regular file")
         with _Archive(path) as file, zipfile.ZipFile(file) as archive:
             members = [info for info in archive.infolist() if _NATIVE.search(info.filename) and not info.is_dir()]
+            _apart(archive)
             _room(max((info.file_size for info in members), default=0))
             name, version = _identity(archive, path)
             total = sum(info.file_size for info in members)
@@ -82,6 +89,17 @@ def read_wheel(path: Path, progress: Progress | None = None) -> Iterator[Library
         raise MalformedBinary(f"a wheel, which is a zip archive ({fault})", path=path) from fault
     except OSError as fault:
         raise CannotLook(f"{path}: {fault.strerror or fault}") from fault
+
+
+def _apart(archive: zipfile.ZipFile) -> None:
+    """Members that share no bytes: else a small file could ask for the same gigabytes without end.
+
+    Python 3.11.8, 3.12.2 and later refuse such members too, each when it is opened.
+    """
+    row = sorted((info.header_offset, info.compress_size) for info in archive.infolist())
+    for (before, size), (after, _size) in itertools.pairwise(row):
+        if before + _LOCAL_HEADER + size > after:
+            raise MalformedBinary("members that do not overlap", offset=after)
 
 
 def _room(largest: int) -> None:

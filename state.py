@@ -28,7 +28,7 @@ def read_json(path: Path) -> dict[str, Any] | None:
     try:
         document = json.loads(raw.decode("utf-8"))
         if not isinstance(document, dict):
-            raise ValueError("no object")
+            raise ValueError("no object")  # noqa: TRY004 - a damaged document, as one that is no JSON
     except (ValueError, RecursionError):
         set_aside(path)
         return None

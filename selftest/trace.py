@@ -131,7 +131,7 @@ class Trace:
             return
         if found:
             library = caller_of_driver(self._stack()) if self._stack is not None else None
-            caller = self._caller(sys._getframe())
+            caller = self._caller(sys._getframe())  # noqa: SLF001 - the one cheap way to the calling frame
             self.failures += [TracedFailure(f, self.node, operation, caller, library) for f in found]
 
     def _caller(self, frame: FrameType | None) -> Caller | None:

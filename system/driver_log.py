@@ -90,7 +90,7 @@ class DriverLog:
         if self._register(callback, None, ctypes.byref(handle)) != _SUCCESS:
             return lambda: None
 
-        def stop(callback: Any = callback) -> None:  # holds the callback while the driver may call it
+        def stop(callback: Any = callback) -> None:  # noqa: ARG001 - holds it while the driver may call it
             self._unregister(handle)
 
         return stop

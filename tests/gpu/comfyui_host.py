@@ -63,11 +63,18 @@ def run(host: Host, prompts: dict[str, dict[str, Any]]) -> dict[str, Any]:
 def look(comfyui: Path, site: list[str]) -> dict[str, Any]:
     """One start: banner, report, prompts, diagnoses."""
     env = {"PYTHONPATH": os.pathsep.join(site)}
-    with tempfile.TemporaryDirectory(prefix="archcov-host-") as base, running(comfyui, Path(base), env=env, gpu=True) as host:
+    with (
+        tempfile.TemporaryDirectory(prefix="archcov-host-") as base,
+        running(comfyui, Path(base), env=env, gpu=True) as host,
+    ):
         started = time.monotonic()
         _, report = host.ask("/archcov/report")
         host.wait_for_log("[Arch Coverage]")
-        banner = [line for line in host.log.splitlines() if "[Arch Coverage]" in line or line.startswith(("  1 ", "  2 ", "  3 ", "  4 ", "    extensions", "  → "))]
+        banner = [
+            line
+            for line in host.log.splitlines()
+            if "[Arch Coverage]" in line or line.startswith(("  1 ", "  2 ", "  3 ", "  4 ", "    extensions", "  → "))
+        ]
         passing, failing = run(host, PASSING), run(host, FAILING)
         time.sleep(2)  # a silent failure is told from a thread of its own
         _, kept = host.ask("/archcov/diagnoses")
@@ -107,13 +114,12 @@ def gap_row(found: dict[str, Any]) -> dict[str, Any]:
         "passing nodes are silent": not set(by_node) & set(PASSING),
         "failing nodes fail": all(found["nodes"][name]["status"] == "error" for name in FAILING),
         "both explained above the original": all(
-            found["nodes"][name]["message"].startswith("[Arch Coverage] DX001") and "no kernel image" in found["nodes"][name]["message"]
+            found["nodes"][name]["message"].startswith("[Arch Coverage] DX001")
+            and "no kernel image" in found["nodes"][name]["message"]
             for name in FAILING
         ),
         "both diagnosed at their node": set(by_node) == set(FAILING),
-        "library named": all(
-            "libtorch_cuda" in str((row["culprit"] or {}).get("file")) for row in by_node.values()
-        ),
+        "library named": all("libtorch_cuda" in str((row["culprit"] or {}).get("file")) for row in by_node.values()),
         "kernel named": all((row["culprit"] or {}).get("kernel") for row in by_node.values()),
         "no fault of ours": found["faults"] == [],
     }

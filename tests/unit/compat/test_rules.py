@@ -32,7 +32,10 @@ def arch(text: str) -> Arch:
         ("70", "7.5", True),
         ("75", "7.0", False),
         # every number that was launched on 9.0 and answered 209
-        *((code, "9.0", False) for code in ["50", "60", "70", "75", "80", "86", "87", "89", "100", "103", "110", "120", "121"]),
+        *(
+            (code, "9.0", False)
+            for code in ["50", "60", "70", "75", "80", "86", "87", "89", "100", "103", "110", "120", "121"]
+        ),
         # a: this device alone
         ("90a", "9.0", True),
         ("100a", "10.0", True),

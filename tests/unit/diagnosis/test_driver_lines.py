@@ -147,7 +147,9 @@ def test_a_stream_gives_each_record_once_it_is_complete() -> None:
 def test_entries_that_the_driver_cut_follow_in_the_same_line() -> None:
     """As driver 580 wrote them: 255 characters an entry, no line end where it was cut."""
     stamp = "[15:15:36.271][140184079561024][CUDA][E] "
-    long_name = "_ZN2at6native29vectorized_elementwise_kernelILi4EZZZNS0_49_GLOBAL__N__d2ba64fb_16_TensorCompare_cu_71e06f4e"
+    long_name = (
+        "_ZN2at6native29vectorized_elementwise_kernelILi4EZZZNS0_49_GLOBAL__N__d2ba64fb_16_TensorCompare_cu_71e06f4e"
+    )
     text = (
         f"{stamp}No device code available for GPU ISA 90\n"
         f"{stamp}Kernel ({long_name}{stamp}Returning 209 (CUDA_ERROR_NO_BINARY_FOR_GPU) from cuLibraryGetKernel\n"

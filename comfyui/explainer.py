@@ -1,4 +1,7 @@
-"""From a failure in the host to diagnoses: gathers the context, the witness and the owners of kernels."""
+"""From a failure in the host to diagnoses: gathers the context, the witness and the owners of kernels.
+
+The diagnosis itself is imported when something has failed: its patterns take 40 ms, which a start need not spend.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,19 @@ import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..binaries.native import read_native
 from ..checks.facts import loader_of
 from ..compat.coverage import library_coverage
 from ..diagnosis.context import Context
-from ..diagnosis.explain import explain_exception, explain_text
-from ..diagnosis.witnessed import Sighting, explain_sightings
 from ..model import Cause, Diagnosis, Environment, Gpu, Library
 from ..system.kernel_owner import KernelOwner, KernelOwners
 from ..system.witness import WitnessedFailure
 from .startup import Startup
+
+if TYPE_CHECKING:
+    from ..diagnosis.witnessed import Sighting
 
 # Finding a kernel's library reads the loaded libraries: well under a second warm, several on a cold disk.
 # The host's error must not wait for that.
@@ -50,6 +54,8 @@ class Explainer:
             seen: all of this process. The driver names a kernel once, so where the text speaks of a missing
                 image and nothing is new, an earlier witness still tells which kernel and library.
         """
+        from ..diagnosis.explain import explain_exception
+
         context = self.context()
         told = explain_exception(error, context, sightings=self.sightings(new))
         if new or not seen or not any(d.cause is Cause.ARCH_MISSING for d in told):
@@ -58,14 +64,20 @@ class Explainer:
 
     def silent(self, new: Sequence[WitnessedFailure]) -> tuple[Diagnosis, ...]:
         """Kernels that failed without any exception."""
+        from ..diagnosis.witnessed import explain_sightings
+
         return explain_sightings(self.sightings(new), self.context(), raised=False)
 
     def text(self, text: str) -> tuple[Diagnosis, ...]:
         """A piece of the host's log."""
+        from ..diagnosis.explain import explain_text
+
         return explain_text(text, self.context())
 
     def sightings(self, failures: Sequence[WitnessedFailure]) -> tuple[Sighting, ...]:
         """The failures with the library that registers each kernel, where it is found in time."""
+        from ..diagnosis.witnessed import Sighting
+
         kernels = [f.kernel for f in failures if f.kernel and f.kernel not in self._found]
         if kernels:
             search = threading.Thread(target=self._search, args=(kernels,), name="archcov-owners", daemon=True)

@@ -79,7 +79,7 @@ def _one(case: Case, group: list[Sighting], raised: bool) -> Diagnosis:
     if cause is Cause.DRIVER_TOO_OLD or variant == "jit_compiler":
         culprit = replace(culprit, distribution="nvidia-driver")
     blamed = Attribution(
-        culprit if (culprit.distribution or culprit.file) else None,
+        culprit if (culprit.distribution or culprit.file or culprit.kernel) else None,
         evidence=_evidence(kernels, first),
         weight=RECORD,
         basis=Basis.SEEN,

@@ -24,7 +24,10 @@ def short(diagnosis: Diagnosis, lang: str = "en") -> str:
 
 def _where(culprit: Culprit | None, lang: str) -> Iterator[str]:
     """The kernel and the library that failed, where a witness named them."""
-    if culprit is None or culprit.file is None:
+    if culprit is None or not (culprit.file or culprit.kernel):
+        return
+    if culprit.file is None:
+        yield render(Text("diagnosis.where_unowned", kernel=culprit.kernel), lang)
         return
     name = re.split(r"[\\/]", culprit.file)[-1]
     key = "diagnosis.where_kernel" if culprit.kernel else "diagnosis.where"

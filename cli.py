@@ -76,6 +76,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         utf8(stream)
     argv = sys.argv[1:] if argv is None else argv
     console = Console()
+    if not argv:  # what can be asked, not only that something is missing
+        console.note(parser(argv).format_help().rstrip())
+        return USAGE
     try:
         args = parser(argv).parse_args(argv)
         console = Console(

@@ -25,6 +25,7 @@ from ..model import (
     Subject,
     Text,
     Unreadable,
+    Vendor,
 )
 from .companions import COMPANIONS
 from .facts import Facts, switched_on
@@ -38,6 +39,8 @@ EX005 = "EX005"  # could not be read
 EX006 = "EX006"  # built for another Python: it does not load
 
 _CUDA_IN_NAME = re.compile(r"(?:cuda|rocm)(\d{2,4})(?=\D|$)")
+_AMD_IN_NAME = re.compile(r"rocm|(?:^|[^a-z])(?:lib)?hip(?=[^a-z]|$)", re.IGNORECASE)
+_ZSTD_READER = "backports.zstd"  # the reason names it where nothing here reads compressed bundles
 _PYTHON_IN_NAME = re.compile(r"\.(?:cpython-|cp)(3)(\d{1,2})(t?)-")
 
 
@@ -202,7 +205,7 @@ def _evidence(rows: Sequence[tuple[Library, Coverage]], gpu: Gpu) -> Iterator[Te
     """What the first few libraries hold, and on which side of it the card is."""
     for library, coverage in rows[:4]:
         assert isinstance(library.code, DeviceCode)
-        yield Text("library.holds", file=library.path.name, containers=library.code.count, held=held(library.code))
+        yield Text("library.holds", file=library.path.name, held=held(library.code))
         if coverage.missing and coverage.fit is not Fit.MISSING:
             yield Text("library.gap", file=library.path.name, missing=coverage.missing, containers=library.code.count)
         if own_runtime(library):
@@ -240,17 +243,7 @@ def _fixes(code: str, owner: Owner, *, off: bool = False) -> tuple[Fix, ...]:
 
 
 def _loadable(facts: Facts, owner: Owner) -> Iterator[Finding]:
-    for library in owner.libraries:
-        if isinstance(library.code, Unreadable):
-            yield Finding(
-                EX005,
-                Severity.WARNING,
-                Text("EX005.message", name=owner.name, version=owner.version or "", file=library.path.name),
-                _subject(owner, library),
-                evidence=(Text("verbatim", text=library.code.reason),),
-                confidence=Confidence.LOW,
-                fixes=(Fix(Text("EX005.fix"), Text("EX005.why")),),
-            )
+    yield from _unread(facts, owner)
     wrong = _built_for_another_python(facts.environment, owner)
     if wrong is not None:
         yield Finding(
@@ -261,6 +254,37 @@ def _loadable(facts: Facts, owner: Owner) -> Iterator[Finding]:
             basis=Basis.READ,
             fixes=(Fix(Text("EX006.fix", name=owner.name), Text("EX006.why")),),
         )
+
+
+def _unread(facts: Facts, owner: Owner) -> Iterator[Finding]:
+    """What could not be read and might run on one of the cards: one finding, however many files there are."""
+    nvidia = bool(facts.gpus) and all(gpu.vendor is Vendor.NVIDIA for gpu in facts.gpus)
+    unread = [
+        (library, library.code.reason)
+        for library in active(owner, facts.environment)
+        if isinstance(library.code, Unreadable)
+        and not (nvidia and _AMD_IN_NAME.search(library.relative or library.path.name))
+    ]
+    if not unread:
+        return
+    reasons = tuple(dict.fromkeys(reason for _, reason in unread))
+    reader = all(_ZSTD_READER in reason for reason in reasons)
+    key = "EX005.reader_" if reader else "EX005."
+    yield Finding(
+        EX005,
+        Severity.WARNING,
+        Text(
+            "EX005.message",
+            name=owner.name,
+            version=owner.version or "",
+            files=tuple(library.path.name for library, _ in unread[:3]),
+            more=Text("EX005.more", count=len(unread) - 3) if len(unread) > 3 else "",
+        ),
+        _subject(owner, unread[0][0]),
+        evidence=tuple(Text("verbatim", text=reason) for reason in reasons[:3]),
+        confidence=Confidence.LOW,
+        fixes=(Fix(Text(f"{key}fix"), Text(f"{key}why")),),
+    )
 
 
 def _built_for_another_python(environment: Environment, owner: Owner) -> Library | None:

@@ -146,7 +146,7 @@ def _no_code(facts: Facts, torch: TorchBuild, gpu: Gpu) -> Finding:
         _subject(torch, core),
         gpu=gpu.arch,
         evidence=(
-            Text("library.holds", file=core.path.name, containers=core.code.count, held=held(core.code)),
+            Text("library.holds", file=core.path.name, held=held(core.code)),
             *(
                 (Text(f"direction.{coverage.direction.value}", gpu=gpu.name, arch=gpu.arch or ""),)
                 if coverage.direction
@@ -265,9 +265,7 @@ def _beside(facts: Facts) -> Iterator[Finding]:
                 _subject(facts.environment.torch, library) if facts.environment.torch else Subject("torch"),
                 gpu=gpu.arch,
                 evidence=(
-                    Text(
-                        "library.holds", file=library.path.name, containers=library.code.count, held=held(library.code)
-                    ),
+                    Text("library.holds", file=library.path.name, held=held(library.code)),
                     *((Text(f"torch_library.{use.id}"),) if use is not None else ()),
                 ),
                 fixes=(Fix(Text("FW003.fix"), Text("FW003.why")),),

@@ -6,6 +6,7 @@ import argparse
 
 from .. import __version__
 from ..demo import demo_environment
+from ..model import Text
 from ..report.json_out import report_json
 from ..report.text import full_text
 from ..scan import judge_environment
@@ -26,5 +27,5 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if console.json:
         console.document(report_json(report, __version__, console.lang))
     else:
-        console.say(full_text(report, console.lang, verbose=args.verbose))
+        console.say(full_text(report, console.lang, verbose=args.verbose, intro=Text("demo.intro")))
     return arguments.exit_code(report, args.fail_on)

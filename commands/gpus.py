@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..knowledge.gpus import search
+from ..model import Text
 from .console import OK, PROBLEM, Console
 
 
@@ -38,4 +39,6 @@ def run(args: argparse.Namespace, console: Console) -> int:
     else:
         for row in rows:
             console.say(f"{row.arch:<10} {row.name}")
+        if not rows:
+            console.note(Text("gpus.none", pattern=args.pattern))
     return OK if rows else PROBLEM

@@ -48,7 +48,9 @@ def _tell(scan: Scan, shown: list[Library], console: Console) -> None:
         console.note(Text("scan.skipped", path=path, reason=reason))
     console.say(
         render(
-            Text("scan.closing", libraries=len(scan.libraries), with_code=len(shown), seconds=f"{scan.elapsed_s:.2f}"),
+            Text(
+                "closing.looked", libraries=len(scan.libraries), with_code=len(shown), seconds=f"{scan.elapsed_s:.2f}"
+            ),
             console.lang,
         )
     )

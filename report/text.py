@@ -10,13 +10,14 @@ from .banner import banner, shell_line, worst_first
 from .words import render
 
 
-def full_text(report: Report, lang: str = "en", *, verbose: bool = False) -> str:
+def full_text(report: Report, lang: str = "en", *, verbose: bool = False, intro: Text | None = None) -> str:
     """Which environment; the banner; findings, worst first; how it was looked.
 
     Args:
+        intro: what was looked at, where the report itself does not say it.
         verbose: evidence and next steps of information as well.
     """
-    blocks = [f"{_looking_at(report, lang)}\n{banner(report, lang, verbose=True)}"]
+    blocks = [f"{render(intro or _looking_at(report), lang)}\n{banner(report, lang, verbose=True)}"]
     findings = worst_first(list(report.findings))
     told = [f for f in findings if verbose or f.severity is not Severity.INFO]
     blocks += ["\n".join(_finding(f, lang, primary=f is report.verdict.primary)) for f in told]
@@ -27,10 +28,10 @@ def full_text(report: Report, lang: str = "en", *, verbose: bool = False) -> str
     return "\n\n".join(blocks)
 
 
-def _looking_at(report: Report, lang: str) -> str:
+def _looking_at(report: Report) -> Text:
     env = report.environment
     where = env.python.executable or (env.host.root if env.host else None)
-    return render(Text("looking.at", where=where) if where else Text("looking.report"), lang)
+    return Text("looking.at", where=where) if where else Text("looking.report")
 
 
 def _sentence(finding: Finding, lang: str) -> str:
@@ -64,7 +65,7 @@ def _closing(report: Report, lang: str) -> str:
         lang,
     )
     if report.ignored:
-        closing += " " + render(Text("closing.ignored", count=report.ignored), lang)
+        closing += " · " + render(Text("closing.ignored", count=report.ignored), lang)
     for obstacle in env.obstacles:
         closing += "\n" + render(Text("closing.obstacle", what=obstacle.what, reason=obstacle.reason), lang)
     return closing

@@ -37,7 +37,8 @@ def _value(value: Any, lang: str) -> str:
     if isinstance(value, Text):
         return render(value, lang)
     if isinstance(value, (tuple, list)):
-        separator = catalogue(lang if lang in LANGUAGES else _FALLBACK).get("list.separator", ", ")
+        key = "list.sentences" if any(isinstance(item, Text) for item in value) else "list.separator"
+        separator = catalogue(lang if lang in LANGUAGES else _FALLBACK).get(key, ", ")
         return separator.join(_value(item, lang) for item in value)
     return str(value)
 

@@ -26,6 +26,7 @@ from archcov.model import (
 )
 from archcov.report.banner import banner
 from archcov.report.text import full_text
+from archcov.report.words import render
 
 Make = Callable[..., Environment]
 Check = Callable[[Environment], Report]
@@ -333,6 +334,31 @@ def test_an_extension_that_cannot_be_read(environment: Make, check: Check, libra
 
     broken = replace(library("xformers/_C.so", "80", "xformers", "0.0.35"), code=Unreadable("damaged"))
     assert codes(check(environment("RTX 4090", broken))) == {"EX005"}
+
+
+def test_compressed_amd_code_needs_a_reader_and_is_no_matter_on_nvidia(
+    environment: Make, check: Check, library: Lib
+) -> None:
+    from dataclasses import replace
+
+    reason = Unreadable("holds a zstd-compressed bundle: reading it needs Python 3.14 or the package backports.zstd")
+    files = ("bitsandbytes/libbitsandbytes_rocm64.so", "comfy_kitchen/backends/hip/_C.abi3.so")
+    packed = [
+        replace(library(file, "80", file.partition("/")[0].replace("_", "-"), "1.0"), code=reason) for file in files
+    ]
+    assert codes(check(environment("RTX 4090", *packed, torch=None))) == set()
+    found = [f for f in check(environment("gfx1100", *packed, torch=None)).findings if f.code == "EX005"]
+    assert [f.subject.distribution for f in found] == ["bitsandbytes", "comfy-kitchen"]
+    assert {fix.title.key for f in found for fix in f.fixes} == {"EX005.reader_fix"}
+
+
+def test_files_that_cannot_be_read_are_one_finding(environment: Make, check: Check, library: Lib) -> None:
+    from dataclasses import replace
+
+    names = [f"xformers/_{letter}.so" for letter in "ABCDE"]
+    broken = [replace(library(name, "80", "xformers", "0.0.35"), code=Unreadable("damaged")) for name in names]
+    (found,) = [f for f in check(environment("RTX 4090", *broken)).findings if f.code == "EX005"]
+    assert render(found.message) == "xformers 0.0.35: could not read _A.so, _B.so, _C.so and 2 more"
 
 
 def test_an_extension_for_another_python(environment: Make, check: Check, library: Lib) -> None:

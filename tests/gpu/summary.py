@@ -114,6 +114,22 @@ def overhead(document: Row) -> Iterator[str]:
     )
 
 
+def comfyui_host(document: Row) -> Iterator[str]:
+    yield "## A real ComfyUI on this card"
+    yield ""
+    yield (
+        f"`comfyui_host.py`: **{counted(document)}** starts as predicted. The same host with a whole torch, and with a copy of "
+        "torch whose core library lost this card; nodes that need torch's kernels fail there, others run."
+    )
+    yield ""
+    for row in document["rows"]:
+        yield f"**{row['case']}**: " + "; ".join(
+            f"{name}: {'yes' if right else '**no**'}" for name, right in row["checks"].items()
+        )
+        yield ""
+        yield from ("```", *row["banner"], "```", "")
+
+
 def page(folder: Path) -> Iterator[str]:
     documents = {name: load(folder, name) for name in ("fit_matrix", "simulated_gaps", "diagnose_real", "overhead")}
     first = next((document for document in documents.values() if document["rows"]), {})
@@ -128,6 +144,9 @@ def page(folder: Path) -> Iterator[str]:
     yield from simulated_gaps(documents["simulated_gaps"])
     yield from diagnose_real(documents["diagnose_real"])
     yield from overhead(documents["overhead"])
+    host = load(folder, "comfyui_host")
+    if host["rows"]:
+        yield from comfyui_host(host)
 
 
 if __name__ == "__main__":

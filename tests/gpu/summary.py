@@ -1,6 +1,6 @@
 """Write the results of `run_all.sh` as a page.
 
-python tests/gpu/summary.py FOLDER > docs/gpu-results.md
+python tests/gpu/summary.py FOLDER [FACT OF THE MACHINE ...] > docs/gpu-results.md
 """
 
 from __future__ import annotations
@@ -130,13 +130,70 @@ def comfyui_host(document: Row) -> Iterator[str]:
         yield from ("```", *row["banner"], "```", "")
 
 
-def page(folder: Path) -> Iterator[str]:
+def comfyui(document: Row) -> Iterator[str]:
+    yield "## A real ComfyUI, start to error"
+    yield ""
+    yield f"`comfyui_host.py`: **{counted(document)}** starts as expected; prompts sent over HTTP, read back from `/history` and `/archcov/diagnoses`."
+    yield ""
+    yield from table(
+        ("torch", "node", "status in ComfyUI", "diagnosis", "library", "kernel"),
+        [
+            (row["case"], node, told["status"], *diagnosed(row, node))
+            for row in document["rows"]
+            for node, told in row.get("nodes", {}).items()
+        ],
+    )
+    for row in document["rows"]:
+        yield f"The log with the {row['case']}:"
+        yield ""
+        yield "```"
+        yield from row.get("banner", ())
+        yield "```"
+        yield ""
+
+
+def diagnosed(row: Row, node: str) -> tuple[str, str, str]:
+    for found in row.get("diagnoses", ()):
+        if str(found["node"]).split(" ")[0] == node:
+            culprit = found["culprit"] or {}
+            return found["code"], Path(culprit.get("file") or "-").name, culprit.get("kernel") or "-"
+    return "none", "-", "-"
+
+
+NOT_COVERED = """## What this does not cover
+
+* One card, one driver, Linux: `a` and `f` images of other families, integrated (Tegra) cards, Windows and AMD are predicted by the
+  same rules but were not launched.
+* Gaps are simulated by renumbering images in a private copy of a library. The driver treats them as a real gap; the library's own host code
+  is unchanged.
+* bitsandbytes ends its process when a launch fails. Its kernel is read from `CUDA_LOG_FILE`, and the search for the library that registers
+  it looks at the changed copy alone; the other libraries were told apart among all that the process had loaded.
+* In ComfyUI both failing nodes fail at the same kernel of libtorch_cuda: it shows that a kernel is remembered after the driver fell silent,
+  not that many kernels are told apart. Extensions without code were not tried inside ComfyUI, only in processes of their own.
+* Tracing is within its limit where the card is the bottleneck. Where launches are, it costs more; the table says how much.
+
+## Repeat it
+
+```
+python tests/gpu/build_kernels.py --to .gpu-build/kernels       # needs nvcc; more ways with --newer-nvcc and --older-ptxas
+sh tests/gpu/run_all.sh RESULTS
+python tests/gpu/comfyui_host.py --comfyui COMFYUI --out RESULTS/comfyui_host.json
+python tests/gpu/summary.py RESULTS > docs/gpu-results.md
+```
+
+The last but one needs the checkout importable as `archcov` (an installed copy, or a link of that name on `PYTHONPATH`) and ComfyUI's
+own requirements; `--site` names a folder of those that the Python lacks. What `archcov scan FOLDER --gpu 9.0` prints, with and without
+the two switches, is to be the same as the predictions above.
+"""
+
+
+def page(folder: Path, machine: str = "") -> Iterator[str]:
     documents = {name: load(folder, name) for name in ("fit_matrix", "simulated_gaps", "diagnose_real", "overhead")}
     first = next((document for document in documents.values() if document["rows"]), {})
     yield "# Results on a real GPU"
     yield ""
     yield (
-        f"{first.get('gpu')} (compute capability {first.get('compute_capability')}), driver for CUDA {first.get('driver_cuda')}. "
+        f"{first.get('gpu')} (compute capability {first.get('compute_capability')}), driver for CUDA {first.get('driver_cuda')}{machine}. "
         "Made by `tests/gpu/run_all.sh` and `tests/gpu/summary.py`; anyone with an NVIDIA GPU, Linux and torch can repeat it."
     )
     yield ""
@@ -150,4 +207,4 @@ def page(folder: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print("\n".join(page(Path(sys.argv[1]))).rstrip())
+    print("\n".join(page(Path(sys.argv[1]), "".join(f"; {fact}" for fact in sys.argv[2:]))).rstrip())

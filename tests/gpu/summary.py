@@ -128,31 +128,18 @@ def comfyui_host(document: Row) -> Iterator[str]:
         )
         yield ""
         yield from ("```", *row["banner"], "```", "")
-
-
-def comfyui(document: Row) -> Iterator[str]:
-    yield "## A real ComfyUI, start to error"
-    yield ""
-    yield f"`comfyui_host.py`: **{counted(document)}** starts as expected; prompts sent over HTTP, read back from `/history` and `/archcov/diagnoses`."
-    yield ""
     yield from table(
-        ("torch", "node", "status in ComfyUI", "diagnosis", "library", "kernel"),
+        ("torch", "node", "status in /history", "diagnosis", "library", "kernel"),
         [
             (row["case"], node, told["status"], *diagnosed(row, node))
             for row in document["rows"]
-            for node, told in row.get("nodes", {}).items()
+            for node, told in row["nodes"].items()
         ],
     )
-    for row in document["rows"]:
-        yield f"The log with the {row['case']}:"
-        yield ""
-        yield "```"
-        yield from row.get("banner", ())
-        yield "```"
-        yield ""
 
 
 def diagnosed(row: Row, node: str) -> tuple[str, str, str]:
+    """Code, library and kernel that ComfyUI's kept diagnoses give for a node."""
     for found in row.get("diagnoses", ()):
         if str(found["node"]).split(" ")[0] == node:
             culprit = found["culprit"] or {}
@@ -162,8 +149,8 @@ def diagnosed(row: Row, node: str) -> tuple[str, str, str]:
 
 NOT_COVERED = """## What this does not cover
 
-* One card, one driver, Linux: `a` and `f` images of other families, integrated (Tegra) cards, Windows and AMD are predicted by the
-  same rules but were not launched.
+* One card, one driver, Linux. Code for other families was launched here only to see it refused; that it runs on its own cards,
+  and what integrated (Tegra) cards, older drivers, Windows and AMD do, comes from the rules alone.
 * Gaps are simulated by renumbering images in a private copy of a library. The driver treats them as a real gap; the library's own host code
   is unchanged.
 * bitsandbytes ends its process when a launch fails. Its kernel is read from `CUDA_LOG_FILE`, and the search for the library that registers
@@ -204,6 +191,7 @@ def page(folder: Path, machine: str = "") -> Iterator[str]:
     host = load(folder, "comfyui_host")
     if host["rows"]:
         yield from comfyui_host(host)
+    yield from NOT_COVERED.splitlines()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,7 @@ from .startup import Startup
 
 if TYPE_CHECKING:
     from ..diagnosis.witnessed import Sighting
+    from ..selftest.trace import TracedFailure
 
 # Finding a kernel's library reads the loaded libraries: well under a second warm, several on a cold disk.
 # The host's error must not wait for that.
@@ -67,6 +69,14 @@ class Explainer:
         from ..diagnosis.witnessed import explain_sightings
 
         return explain_sightings(self.sightings(new), self.context(), raised=False)
+
+    def traced(self, failure: TracedFailure) -> tuple[Diagnosis, ...]:
+        """What the trace of a run has seen; the native stack names the library where the kernel's owner is not found."""
+        from ..diagnosis.witnessed import explain_sightings
+
+        library = str(failure.library) if failure.library is not None else None
+        seen = [replace(s, file=s.file or library, node=failure.node) for s in self.sightings([failure.failure])]
+        return explain_sightings(seen, self.context(), raised=failure.error is not None)
 
     def text(self, text: str) -> tuple[Diagnosis, ...]:
         """A piece of the host's log."""

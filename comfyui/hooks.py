@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -28,7 +29,7 @@ class Hooks:
 
     def __init__(self, explainer: Explainer, diagnoses: Diagnoses, lang: Callable[[], str]) -> None:
         self._explainer, self._diagnoses, self._lang = explainer, diagnoses, lang
-        self._next_run = NextRun(lang)
+        self._next_run = NextRun(explainer, diagnoses, lang)
         self._witness: Witness | None = None
         self._in_node: dict[str, tuple[WitnessedFailure, ...]] = {}
         self.patches: list[Patch] = []
@@ -68,23 +69,31 @@ class Hooks:
         return handle_execution_error
 
     def _around_node(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        async def get_output_data(prompt_id: Any, unique_id: Any, *args: Any, **kwargs: Any) -> Any:
-            self._next_run.at(str(unique_id))
-            witness = self._witness
-            if witness is None:
-                return await original(prompt_id, unique_id, *args, **kwargs)
-            with contained("looking before a node"):
-                self._outside(witness.before(str(unique_id)))
-            raised = True
-            try:
-                result = await original(prompt_id, unique_id, *args, **kwargs)
-                raised = False
-            finally:
-                with contained("looking after a node"):
-                    self._after(witness.after(), str(unique_id), raised=raised, prompt_id=prompt_id)
-            return result
+        def get_output_data(*args: Any, **kwargs: Any) -> Any:
+            result = original(*args, **kwargs)  # a coroutine: nothing of the node has run yet
+            if not inspect.isawaitable(result):
+                return result  # another host than those known: left alone
+            prompt_id, node = (*args[:2], None, None)[:2]
+            return self._looked_at(result, kwargs.get("prompt_id", prompt_id), str(kwargs.get("unique_id", node)))
 
         return get_output_data
+
+    async def _looked_at(self, call: Awaitable[Any], prompt_id: Any, node: str) -> Any:
+        """The node's call, with a look before and after."""
+        witness = self._witness
+        with contained("looking before a node"):
+            self._next_run.at(node)
+            if witness is not None:
+                self._outside(witness.before(node))
+        raised = True
+        try:
+            result = await call
+            raised = False
+        finally:
+            with contained("looking after a node"):
+                if witness is not None:
+                    self._after(witness.after(), node, raised=raised, prompt_id=prompt_id)
+        return result
 
     def _after(self, new: tuple[WitnessedFailure, ...], node: str, *, raised: bool, prompt_id: Any) -> None:
         if raised:
@@ -106,12 +115,16 @@ class Hooks:
         threading.Thread(target=tell, name="archcov-silent", daemon=True).start()
 
     def _on_error(self, prompt_id: Any, prompt: Any, error: dict[str, Any], ex: BaseException) -> None:
-        if "exception_message" not in error:
-            return  # an interrupt
         node = str(error.get("node_id"))
         new = self._in_node.pop(node, ())
         self._in_node.clear()
-        seen = self._witness.seen if self._witness is not None else ()
+        if "exception_message" not in error:  # an interrupt
+            self._outside(new)
+            return
+        seen: tuple[WitnessedFailure, ...] = ()
+        if self._witness is not None:
+            new += self._witness.look()  # a node that awaits raises after its call has returned
+            seen = self._witness.seen
         found = self._explainer.exception(ex, new, seen)
         found = tuple(d for d in found if d.cause is not Cause.HARMLESS)
         if not found:

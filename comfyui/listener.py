@@ -48,7 +48,11 @@ class Listener(logging.Handler):
         if record.name == LOG.name:
             return
         with contained("listening to the log"):
-            self._hear(record.getMessage()[:_MAX_TEXT])
+            try:
+                text = record.getMessage()
+            except (TypeError, ValueError, KeyError):
+                return  # its arguments do not fit: the host's own handler says so
+            self._hear(text[:_MAX_TEXT])
 
     def _hear(self, text: str) -> None:
         if "Traceback (most recent call last)" in text:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Any, Final
 
 from .. import __version__
@@ -13,6 +14,7 @@ from .guard import refusal
 from .startup import Startup
 
 REPORT_WAIT_S: Final = 45.0  # the frontend gives a route 60 s
+_LOOK_S: Final = 0.05
 
 
 def add_routes(routes: Any, web: Any, startup: Startup, diagnoses: Diagnoses) -> None:
@@ -27,7 +29,11 @@ def add_routes(routes: Any, web: Any, startup: Startup, diagnoses: Diagnoses) ->
         return web.json_response({"error": error, "detail": detail}, status=status)
 
     async def get_report(request: Any) -> Any:
-        report = await asyncio.get_running_loop().run_in_executor(None, startup.wait, REPORT_WAIT_S)
+        # Not a thread for each waiting page: the host has few of them.
+        deadline = time.monotonic() + REPORT_WAIT_S
+        while not startup.finished and time.monotonic() < deadline:
+            await asyncio.sleep(_LOOK_S)
+        report = startup.report
         if report is None:
             return fault(503, "not_ready", "the check has not finished, or it failed: see the log")
         wanted = request.query.get("lang", startup.lang)

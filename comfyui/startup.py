@@ -42,7 +42,8 @@ class Startup:
         """Start the scan; `settle` waits for it."""
         with contained("the language of the banner"):
             self.lang = hostfacts.lang()
-        self._start(announce=True)
+        with self._lock:
+            self._start(announce=True)
 
     def settle(self) -> None:
         """Wait for the scan, no longer than `JOIN_S`."""
@@ -54,7 +55,7 @@ class Startup:
             if self._running:
                 return
             self._done.clear()
-        self._start(announce=False)
+            self._start(announce=False)
 
     def _start(self, *, announce: bool) -> None:
         self._running = True
@@ -67,11 +68,22 @@ class Startup:
                 if announce:
                     tell(self._report, self.lang)
         finally:
-            self._running = False
-            self._done.set()
+            with self._lock:
+                self._running = False
+                self._done.set()
         with contained("telling the pages of a report"):
             if self._report is not None and self._send is not None:
                 self._send(EVENT, event(self._report, self.lang))
+
+    @property
+    def finished(self) -> bool:
+        """Whether no scan is going on."""
+        return self._done.is_set()
+
+    @property
+    def report(self) -> Report | None:
+        """The latest report, without waiting."""
+        return self._report
 
     def wait(self, seconds: float) -> Report | None:
         """The report, waiting for the scan at most so long; None where there is none."""

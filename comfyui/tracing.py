@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from types import ModuleType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..model import Text
 from ..report.banner import PREFIX
 from ..report.words import render
 from ..selftest.trace import Trace, TracedFailure, trace
 from .contained import LOG, contained
+from .diagnoses import Diagnoses
 from .patch import Patch, install
 
+if TYPE_CHECKING:
+    from .explainer import Explainer
+
 _TOLD: Final = 20  # failures in the log; a model may fail at thousands of operations
+_KEPT: Final = 5  # libraries that become a diagnosis: earlier ones are not pushed out
 
 
 class NextRun:
     """Traces one run of the host's queue; without the switch it does nothing and wraps nothing."""
 
-    def __init__(self, lang: Callable[[], str]) -> None:
-        self._lang = lang
+    def __init__(self, explainer: Explainer, diagnoses: Diagnoses, lang: Callable[[], str]) -> None:
+        self._explainer, self._diagnoses, self._lang = explainer, diagnoses, lang
         self._wanted = os.environ.get("ARCHCOV_TRACE") == "1"
         self._trace: Trace | None = None
 
@@ -65,6 +72,27 @@ class NextRun:
         for failure in failures[:_TOLD]:
             for text in _lines(failure):
                 self._say(text)
+        if failures:  # finding the owners of kernels takes its time; the queue goes on
+            threading.Thread(target=self._store, args=(failures,), name="archcov-traced", daemon=True).start()
+
+    def _store(self, failures: Sequence[TracedFailure]) -> None:
+        """One diagnosis a library and reason, with the operation and the line that called it."""
+        first: dict[Any, TracedFailure] = {}
+        for failure in failures:
+            first.setdefault((failure.failure.failure, failure.library or failure.failure.kernel), failure)
+        for failure in list(first.values())[:_KEPT]:
+            with contained("keeping what the trace has shown"):
+                caller = failure.caller
+                for diagnosis in self._explainer.traced(failure):
+                    self._diagnoses.add(
+                        replace(diagnosis, evidence=(*diagnosis.evidence, *_lines(failure))),
+                        self._lang(),
+                        source="trace",
+                        operation=failure.operation,
+                        caller=f"{caller.file}:{caller.line}" if caller else None,
+                        kernel=failure.failure.kernel,
+                        library=str(failure.library) if failure.library else None,
+                    )
 
     def _say(self, text: Text) -> None:
         LOG.info("%s %s", PREFIX, render(text, self._lang()))

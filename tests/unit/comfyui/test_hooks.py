@@ -131,6 +131,9 @@ class SeesOne:
     def before(self, _place: str | None = None) -> tuple[WitnessedFailure, ...]:
         return ()
 
+    def look(self) -> tuple[WitnessedFailure, ...]:
+        return ()
+
     def after(self) -> tuple[WitnessedFailure, ...]:
         new = (
             ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 
 import pytest
 from archcov.comfyui import tracing
+from archcov.comfyui.diagnoses import Diagnoses
+from archcov.comfyui.explainer import Explainer
+from archcov.comfyui.startup import Startup
 from archcov.diagnosis.driver_lines import DriverFailure
 from archcov.selftest.trace import Caller, TracedFailure
 from archcov.system.witness import Sight, WitnessedFailure
@@ -32,7 +36,7 @@ def start(monkeypatch: pytest.MonkeyPatch, trace: Any) -> tuple[Any, tracing.Nex
     monkeypatch.setenv("ARCHCOV_TRACE", "1")
     monkeypatch.setattr(tracing, "trace", trace)
     execution = SimpleNamespace(PromptExecutor=type("PromptExecutor", (Executor,), {}))
-    run = tracing.NextRun(lambda: "en")
+    run = tracing.NextRun(Explainer(Startup()), Diagnoses(None, lambda *_: None), lambda: "en")
     assert run.install(execution) is not None
     return execution.PromptExecutor(), run
 
@@ -46,7 +50,7 @@ def test_one_run_is_told_with_every_failure(monkeypatch: pytest.MonkeyPatch, cap
     def trace() -> Iterator[Any]:
         yield traced
 
-    executor, _run = start(monkeypatch, trace)
+    executor, run = start(monkeypatch, trace)
     with caplog.at_level(logging.INFO):
         assert executor.execute("a") == "ran a"
         assert executor.execute("b") == "ran b"
@@ -57,6 +61,15 @@ def test_one_run_is_told_with_every_failure(monkeypatch: pytest.MonkeyPatch, cap
     )
     assert "it raised RuntimeError: no" in caplog.text
     assert "outside torch's operations at node not known" in caplog.text
+    deadline = time.monotonic() + 20
+    while len(run._diagnoses.all()) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    row, silent = run._diagnoses.all()
+    assert (row["source"], row["cause"], row["node"]) == ("trace", "arch_missing", "7")
+    assert (row["operation"], row["caller"]) == ("aten.add.Tensor", "/nodes/blur.py:12")
+    assert (row["kernel"], Path(row["library"])) == ("_Z4blurPf", Path("/lib/libblur.so"))
+    assert any("called from /nodes/blur.py:12" in line for line in row["evidence"])
+    assert silent["library"] is None
 
 
 def test_nodes_are_named_only_while_traced(monkeypatch: pytest.MonkeyPatch) -> None:

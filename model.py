@@ -129,11 +129,14 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A native library on disk and the device code found in it."""
+    """A native library on disk and the device code found in it.
+
+    `code` is None where nobody looked: what its CUDA toolkit decides need not be read.
+    """
 
     path: PurePath
     format: str  # "elf" or "pe"
-    code: DeviceCode | Unreadable
+    code: DeviceCode | Unreadable | None
     distribution: str | None = None  # canonical PyPI name
     version: str | None = None
     node_pack: str | None = None  # folder name under custom_nodes that bundles it

@@ -90,7 +90,7 @@ def gather(environment: Environment, knowledge: Knowledge, loader: Loader | None
         library.path: tuple(
             library_coverage(library, gpu, loader, by_toolkit=knowledge.is_nvidia_library(library)) for gpu in gpus
         )
-        for library in facts.with_code()
+        for library in (*facts.with_code(), *(lib for lib in environment.libraries if lib.code is None))
     }
     fits: dict[tuple[str | None, int], set[PurePath]] = {}
     for library in facts.with_code():
@@ -109,7 +109,8 @@ def gather(environment: Environment, knowledge: Knowledge, loader: Loader | None
             )
             for index, found in enumerate(alone[library.path])
         )
-        for library in facts.with_code()
+        for library in environment.libraries
+        if library.path in alone
     }
     return replace(facts, coverage=coverage)
 

@@ -17,6 +17,11 @@ def _known() -> tuple[tuple[str, ...], frozenset[str]]:
     return tuple(raw["distributions"]["prefixes"]), frozenset(raw["files"]["stems"])
 
 
+def is_toolkit_library(distribution: str, file_name: str) -> bool:
+    """Whether a file is one of NVIDIA's libraries inside one of NVIDIA's own distributions (canonical name)."""
+    return distribution.startswith(_known()[0]) and is_nvidia_library(None, file_name)
+
+
 def is_nvidia_library(distribution: str | None, file_name: str) -> bool:
     """By its distribution, else by its file name: copies lie inside other packages too.
 

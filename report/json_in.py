@@ -150,7 +150,7 @@ def _library(raw: Any) -> Library:
     return Library(
         path=pure,
         format=str(row.get("format") or "elf"),
-        code=Unreadable(unreadable) if unreadable else _code(row),
+        code=Unreadable(unreadable) if unreadable else _code(row) if row.get("images") else None,
         distribution=canonical_name(name) if name else None,
         version=_text(row.get("version")),
         node_pack=_text(row.get("node_pack")),

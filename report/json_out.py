@@ -36,7 +36,7 @@ def report_json(report: Report, version: str, lang: str = "en") -> Json:
         "libraries": [
             library_json(library, report.coverage.get(library.path, ()))
             for library in report.environment.libraries
-            if isinstance(library.code, Unreadable) or library.code
+            if library.code is None or isinstance(library.code, Unreadable) or library.code
         ],
         "verdict": {
             "status": report.verdict.status.value,

@@ -76,6 +76,7 @@ def library_line(library: Library, coverage: Sequence[Coverage], lang: str = "en
     code = library.code
     if isinstance(code, Unreadable):
         return render(Text("scan.unreadable", path=str(library.path), reason=code.reason), lang)
+    code = code or DeviceCode()
     lines = [render(Text("scan.library", path=str(library.path), containers=code.count), lang)]
     lines += [f"    {name} {' '.join(arches)}" for name, arches in _held(code) if arches]
     for row in coverage:

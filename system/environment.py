@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 
 from ..errors import UsageError
 from ..knowledge.gpus import resolve
+from ..knowledge.nvidia_libraries import is_toolkit_library
 from ..model import Environment, Gpu, Library, Obstacle, OperatingSystem, Python, Text, TorchBuild
 from .distributions import Installed, installed
 from .gpus import Found, find_gpus
@@ -59,7 +60,10 @@ def collect(target: Target, environ: Mapping[str, str] | None = None, *, scan_li
     closed: list[Obstacle] = []
     if scan_libraries:
         libraries = contained(
-            "libraries", lambda: native_libraries(site_packages, known, packs, closed), libraries, obstacles
+            "libraries",
+            lambda: native_libraries(site_packages, known, packs, closed, is_toolkit_library),
+            libraries,
+            obstacles,
         )
     obstacles += _few(closed)
     torch: TorchBuild | None = contained("torch", lambda: read_torch(site_packages), None, obstacles)

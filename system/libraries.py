@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from ..binaries.native import read_native
-from ..model import Distribution, Library, Obstacle, Unreadable
+from ..model import DeviceCode, Distribution, Library, Obstacle, Unreadable
 from .distributions import LEFTOVER, NATIVE, Installed, installed, key_of, owner_by_folder
 
 # Folders without libraries that anything loads: byte code, version control, what Manager disabled, our own sample.
@@ -25,6 +25,7 @@ def native_libraries(
     known: Installed | None = None,
     packs: Iterable[Path] = (),
     obstacles: list[Obstacle] | None = None,
+    by_toolkit: Callable[[str, str], bool] = lambda _distribution, _file: False,
 ) -> tuple[Library, ...]:
     """All native libraries of an environment and of node packs, each read and mapped to its owner.
 
@@ -34,6 +35,8 @@ def native_libraries(
         known: what `installed` gave for them; looked up here if left out.
         packs: folders of node packs.
         obstacles: takes the folders that could not be listed.
+        by_toolkit: (distribution, file name) of libraries that are listed and not read: their toolkit
+            decides, and theirs are two thirds of all headers, so of the time on a cold disk.
     """
     owners = _Owners(site_packages, known)
     found: dict[str, Library] = {}
@@ -41,7 +44,9 @@ def native_libraries(
         hidden = _hidden_tops(root, site_packages[:number])
         for path in native_files(root, obstacles, hidden=hidden, follow_links=True):
             if key_of(path) not in found:
-                library = _read(path, root, owners.of(path, root), None)
+                owner = owners.of(path, root)
+                look = owner is None or not by_toolkit(owner.name, os.path.basename(path))
+                library = _read(path, root, owner, None) if look else _listed(path, root, owner)
                 if library is not None:
                     found[key_of(path)] = library
     for pack in packs:
@@ -170,12 +175,24 @@ def _read(path: str, root: Path, owner: Distribution | None, pack: str | None) -
     )
 
 
+def _listed(path: str, root: Path, owner: Distribution | None) -> Library:
+    return Library(
+        path=Path(path),
+        format="pe" if path.lower().endswith((".dll", ".pyd")) else "elf",
+        code=None,
+        distribution=owner.name if owner else None,
+        version=owner.version if owner else None,
+        relative=os.path.relpath(path, root).replace(os.sep, "/"),
+    )
+
+
 def _once(libraries: Iterable[Library]) -> tuple[Library, ...]:
     """Of several names of one file with device code (libx.so -> libx.so.1, hard links) keep one, no link if possible."""
     kept: list[Library] = []
     seen: dict[tuple[int, int], Library] = {}
     for library in libraries:
-        identity = _identity(library.path) if isinstance(library.code, Unreadable) or library.code else None
+        nothing_in_it = isinstance(library.code, DeviceCode) and not library.code
+        identity = None if nothing_in_it else _identity(library.path)
         if identity is None:
             kept.append(library)
         elif identity not in seen or _rank(library) < _rank(seen[identity]):

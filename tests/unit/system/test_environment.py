@@ -112,7 +112,7 @@ def test_a_part_that_fails_is_an_obstacle(portable, monkeypatch):
 
 
 def test_of_many_closed_folders_a_few_are_told(portable, monkeypatch):
-    def closed(_sites, _known, _packs, obstacles):
+    def closed(_sites, _known, _packs, obstacles, _by_toolkit):
         obstacles += [Obstacle("libraries", f"folder {number}") for number in range(10)]
         return ()
 

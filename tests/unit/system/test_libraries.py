@@ -208,3 +208,21 @@ def test_owner_of_one_file(put_distribution, put_library, tmp_path):
     put_distribution("s", "torch", "2.7", "torch/lib/a.so")
     assert owner_of(tmp_path / "s/torch/lib/a.so") == ("torch", "2.7", "torch/lib/a.so")
     assert owner_of(put_library("elsewhere/b.so"))[:2] == (None, None)
+
+
+def test_what_a_toolkit_decides_is_listed_and_not_read(put) -> None:
+    site = put("env/lib/python3.12/site-packages/nvidia/cublas/lib/libcublas.so.12", b"no library at all").parents[3]
+    put("env/lib/python3.12/site-packages/nvidia_cublas_cu12-12.4.5.8.dist-info/METADATA", b"")
+    put(
+        "env/lib/python3.12/site-packages/nvidia_cublas_cu12-12.4.5.8.dist-info/RECORD",
+        b"nvidia/cublas/lib/libcublas.so.12,,\n",
+    )
+    asked = []
+
+    def by_toolkit(distribution: str, file: str) -> bool:
+        asked.append((distribution, file))
+        return True
+
+    (library,) = native_libraries((site,), by_toolkit=by_toolkit)
+    assert asked == [("nvidia-cublas-cu12", "libcublas.so.12")]
+    assert (library.code, library.distribution, library.format) == (None, "nvidia-cublas-cu12", "elf")

@@ -2,12 +2,14 @@
 import { api } from "../../scripts/api.js";
 import { app } from "../../scripts/app.js";
 import { showTextOf } from "./node_text.mjs";
-import { diagnosisToast, Repeats, reportToast } from "./toast.mjs";
+import { diagnosisToast, reportToast, Shown } from "./toast.mjs";
 
-const repeats = new Repeats();
+const shown = new Shown();
 
+/** @param {import("./toast.mjs").Toast | null} toast */
 function add(toast) {
-  if (toast !== null && repeats.isNew(toast, Date.now())) app.extensionManager.toast.add(toast);
+  const next = shown.next(toast, Date.now());
+  if (next !== null) app.extensionManager.toast.add(next);
 }
 
 app.registerExtension({

@@ -2,7 +2,10 @@
 
 const WIDGET = "archcov_text";
 
-/** Show what each node of this type returned last. */
+/**
+ * Show what each node of this type returned last.
+ * @param {{prototype: object}} nodeType as given to `beforeRegisterNodeDef`
+ */
 export function showTextOf(nodeType) {
   const before = nodeType.prototype.onExecuted;
   nodeType.prototype.onExecuted = function (output, ...rest) {
@@ -12,7 +15,11 @@ export function showTextOf(nodeType) {
   };
 }
 
-/** `ui.text` is a list of texts; older hosts may send one. */
+/**
+ * `ui.text` is a list of texts; older hosts may send one.
+ * @param {string[] | string | null | undefined} text
+ * @returns {string}
+ */
 export function joined(text) {
   if (text === undefined || text === null) return "";
   return (Array.isArray(text) ? text : [text]).join("\n");

@@ -166,3 +166,40 @@ def test_an_error_that_does_not_say_so_is_explained_by_what_was_seen(execution: 
         asyncio.run(execution.get_output_data("p", "3", error))
     message = fail(execution, error)["exception_message"]
     assert message.startswith("[Arch Coverage] DX001")
+
+
+def test_an_interrupt_does_not_lose_what_was_seen(execution: Any, hooks: Hooks) -> None:
+    hooks._witness = SeesOne()  # type: ignore[assignment]
+    with pytest.raises(KeyError):
+        asyncio.run(execution.get_output_data("p", "7", KeyError("interrupted")))
+    fail(execution, KeyError("interrupted"), {"node_id": "7"})
+    assert [row["source"] for row in rows(hooks)] == ["witness"]
+
+
+def test_a_node_that_awaits_raises_after_its_call(execution: Any, hooks: Hooks) -> None:
+    """The host calls such a node, gets its pending task, and takes the task's exception later."""
+    witness = SeesOne()
+    witness.look = witness.after  # type: ignore[method-assign]
+    hooks._witness = witness  # type: ignore[assignment]
+    message = fail(execution, RuntimeError("CUDA error: misaligned address"))["exception_message"]
+    assert message.startswith("[Arch Coverage] DX001")
+    assert "blur" in message
+
+
+def test_a_cancelled_node_stays_cancelled(execution: Any, hooks: Hooks) -> None:
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(execution.get_output_data("p", "7", asyncio.CancelledError()))
+
+
+def test_arguments_by_name_and_a_host_that_does_not_await(hooks: Hooks) -> None:
+    assert asyncio.run(hooks._around_node(get_output_data)(unique_id="7", prompt_id="p")) == "output of 7"
+    assert hooks._around_node(lambda obj, data: (obj, data))(1, 2) == (1, 2)
+
+
+def test_huge_texts_take_no_time(execution: Any, hooks: Hooks) -> None:
+    fail(execution, RuntimeError(MISSING))  # patterns are compiled
+    began = time.perf_counter()
+    message = fail(execution, RuntimeError(f"{MISSING}\n{'x' * 5_000_000}"))["exception_message"]
+    assert time.perf_counter() - began < 3
+    assert message.startswith("[Arch Coverage] DX001")
+    assert len(message) > 5_000_000

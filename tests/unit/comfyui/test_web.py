@@ -54,7 +54,6 @@ def test_a_diagnosis_becomes_a_toast() -> None:
         "severity": "error",
         "summary": "Arch Coverage · DX001 · Blur #2",
         "detail": "no code\n→ switch",
-        "life": 30000,
     }
     assert (
         evaluate("toast.mjs", "[m.diagnosisToast({}), m.diagnosisToast(null), m.reportToast(undefined)]") == [None] * 3
@@ -66,13 +65,20 @@ def test_a_diagnosis_becomes_a_toast() -> None:
 
 
 @pytest.mark.skipif(NODE is None, reason="Node.js is not here")
-def test_the_same_is_not_shown_twice_at_once() -> None:
-    shown = evaluate(
+def test_the_same_is_not_shown_twice_at_once_and_later_for_a_while() -> None:
+    first, at_once, other, later, nothing = evaluate(  # type: ignore[misc]
         "toast.mjs",
-        '(() => { const r = new m.Repeats(5000), t = {summary: "a", detail: "b"}, u = {summary: "a", detail: "c"};'
-        " return [r.isNew(t, 0), r.isNew(t, 100), r.isNew(u, 100), r.isNew(t, 6000)]; })()",
+        '(() => { const r = new m.Shown(5000), t = {summary: "a", detail: "b"}, u = {summary: "a", detail: "c"};'
+        " return [r.next(t, 0), r.next(t, 100), r.next(u, 100), r.next(t, 6000), r.next(null, 6000)]; })()",
     )
-    assert shown == [True, False, True, True]
+    assert (first, at_once, nothing) == ({"summary": "a", "detail": "b"}, None, None)
+    assert "life" not in other
+    assert later == {**first, "life": 15000}
+
+
+@pytest.mark.skipif(NODE is None, reason="Node.js is not here")
+def test_what_a_trace_found_is_no_second_toast() -> None:
+    assert evaluate("toast.mjs", 'm.diagnosisToast({message: "x", source: "trace"})') is None
 
 
 @pytest.mark.skipif(NODE is None, reason="Node.js is not here")

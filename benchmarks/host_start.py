@@ -1,10 +1,11 @@
 """How much longer does ComfyUI's start take with this package in custom_nodes?
 
-    python benchmarks/host_start.py COMFYUI [--python PYTHON] [--pairs N]
+    python benchmarks/host_start.py COMFYUI [--python PYTHON] [--pairs N] [--cold]
 
 Starts ComfyUI on the CPU until it would serve (`--quick-test-for-ci`), with and without the package, in turn,
 and prints the ratios of one run: of the wall clock, and of processor time (POSIX), which a busy machine disturbs
 less. The order within a pair changes, so that a machine that gets warmer or busier favours neither.
+With `--cold` the files of ComfyUI and of its Python are dropped from the page cache before each start (Linux).
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,6 +39,21 @@ def start(comfyui: Path, python: str, base: Path) -> tuple[float, float]:
     return seconds, _children() - used
 
 
+def forget(folders: Iterable[Path]) -> None:
+    """Drop all files below from the page cache, as far as nobody has them mapped."""
+    for folder in folders:
+        for path in folder.rglob("*"):
+            if path.is_file():
+                file = os.open(path, os.O_RDONLY)
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+                os.close(file)
+
+
+def _prefix(python: str) -> Path:
+    told = subprocess.run([python, "-c", "import sys; print(sys.prefix)"], capture_output=True, text=True, check=True)
+    return Path(told.stdout.strip())
+
+
 def _children() -> float:
     """Processor seconds of all children that have ended; 0 on Windows."""
     times = os.times()
@@ -48,7 +65,9 @@ def main() -> None:
     parser.add_argument("comfyui", type=Path)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--cold", action="store_true")
     options = parser.parse_args()
+    cold = [options.comfyui, _prefix(options.python)] if options.cold else []
     with tempfile.TemporaryDirectory() as folder:
         bases = {name: Path(folder) / name for name in ("without", "with")}
         for base in bases.values():
@@ -61,6 +80,7 @@ def main() -> None:
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in bases}
         for pair in range(options.pairs):
             for name in sorted(bases, reverse=bool(pair % 2)):
+                forget([*cold, bases[name]] if cold else ())
                 times[name].append(start(options.comfyui, options.python, bases[name]))
     for index, what in enumerate(("wall clock", "processor")):
         told = {name: [each[index] for each in seconds] for name, seconds in times.items()}

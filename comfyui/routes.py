@@ -31,8 +31,8 @@ def add_routes(routes: Any, web: Any, startup: Startup, diagnoses: Diagnoses) ->
     async def get_report(request: Any) -> Any:
         # Not a thread for each waiting page: the host has few of them.
         deadline = time.monotonic() + REPORT_WAIT_S
-        while not startup.finished and time.monotonic() < deadline:
-            await asyncio.sleep(_LOOK_S)  # noqa: ASYNC110 - it is a thread's event, not the loop's
+        while not startup.finished and time.monotonic() < deadline:  # noqa: ASYNC110 - a thread sets it
+            await asyncio.sleep(_LOOK_S)
         report = startup.report
         if report is None:
             return fault(503, "not_ready", "the check has not finished, or it failed: see the log")

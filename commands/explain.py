@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     """A code prints its page; anything else is read as an error text."""
     if _CODE.fullmatch(args.what) and not Path(args.what).exists():
-        text = page(args.what.upper())
+        text = page(args.what.upper(), console.lang)
         if text is None:
             raise UsageError(f"{args.what}: no such code; docs/rules.md lists them all")
         if console.json:

@@ -41,6 +41,13 @@ def test_a_section_says_what_why_how_and_when_not(code: str) -> None:
         assert part in text
 
 
+def test_the_chinese_page_has_the_same_sections() -> None:
+    assert codes("zh") == codes()
+    for code in codes():
+        text = page(code, "zh") or ""
+        assert [text.count(f"**{part}。**") for part in ("含义", "影响", "处理", "何时有误")] == [1, 1, 1, 1], code
+
+
 def test_the_order_of_causes_names_real_codes() -> None:
     assert set(ORDER) <= set(codes())
 

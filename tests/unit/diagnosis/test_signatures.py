@@ -95,7 +95,9 @@ def _all_patterns(text: str) -> None:
     ids=["signatures", "flatten", "facts", "stacks", "native"],
 )
 def test_twice_the_text_takes_no_more_than_about_twice_the_time(read: Any, piece: str) -> None:
-    once = _seconds(read, piece * (16_000 // len(piece)))
-    four_times = _seconds(read, piece * (64_000 // len(piece)))
-    # Quadratic growth would be sixteenfold; small times are noise.
-    assert four_times < 10 * once + 0.02
+    def factor() -> float:
+        four_times = _seconds(read, piece * (64_000 // len(piece)))
+        return (four_times - 0.02) / _seconds(read, piece * (16_000 // len(piece)))  # small times are noise
+
+    # Quadratic growth would be sixteenfold, on each try; a busy machine is slow on some.
+    assert any(factor() < 10 for _ in range(4))

@@ -32,7 +32,6 @@ from .model import (
     Report,
     Unreadable,
 )
-from .system.environment import Target, collect
 from .system.libraries import native_libraries, owner_of
 
 Progress = Callable[[str, int, int], None]  # what, done, total (bytes)
@@ -62,12 +61,6 @@ class Selection:
         """Whether a finding is reported."""
         chosen = not self.select or finding.code.startswith(self.select)
         return chosen and not (self.ignore and finding.code.startswith(self.ignore))
-
-
-def check_environment(target: Target, selection: Selection = Selection()) -> Report:
-    """Collect the facts of this machine (or of the environment that `target` names) and judge them."""
-    started = time.perf_counter()
-    return judge_environment(collect(target), selection, started=started)
 
 
 def judge_environment(

@@ -163,15 +163,6 @@ def release(torch: str) -> Release | None:
     return next((row for row in releases() if row.torch == torch), None)
 
 
-def build_of(torch: str, tag: str, os: str | None = None, arch: str | None = None) -> tuple[Build, ...]:
-    """The builds of a release and tag, for one system or for all."""
-    return tuple(
-        row
-        for row in builds()
-        if row.torch == torch and row.tag == tag and os in (None, row.os) and arch in (None, row.arch)
-    )
-
-
 def companion_versions(torch: str, name: str) -> tuple[str, ...]:
     """The versions of torchvision, torchaudio or xformers that go with a release, best first; () where not known.
 

@@ -32,7 +32,7 @@ class Skipped(Exception):
 class Outcome(NamedTuple):
     part: str
     state: str  # passed, failed, skipped
-    reason: str
+    detail: str  # counts, or the reason
     seconds: float
 
 
@@ -47,6 +47,21 @@ def call(*command: str | Path, cwd: Path = ROOT, env: dict[str, str] | None = No
         if quiet:
             sys.stdout.write(done.stdout.decode("utf-8", "replace")[-4000:])
         raise subprocess.CalledProcessError(done.returncode, str(command[0]))
+
+
+def tests(python: Path, *arguments: str) -> str:
+    """Run pytest, show what it says, and give its closing counts ("13 passed, 94 skipped")."""
+    command = [str(python), "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *arguments]
+    counts = ""
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        for raw in running.stdout:
+            line = raw.decode("utf-8", "replace").rstrip()
+            print(line, flush=True)
+            counts = found[1] if (found := re.match(r"=*\s*(\d+ .+) in \d", line)) else counts
+    if running.returncode:
+        raise subprocess.CalledProcessError(running.returncode, f"pytest ({counts or 'no result'})")
+    return re.sub(r", \d+ deselected", "", counts)
 
 
 def in_venv(folder: Path, name: str) -> Path:
@@ -98,15 +113,16 @@ def types() -> None:
         )  # fmt: skip
 
 
-def unit() -> None:
-    call(main_python(), "-m", "pytest", "-q", "-m", "not wheels and not host and not wine", "-p", "no:cacheprovider")
+def unit() -> str:
+    return tests(main_python(), "-m", "not wheels and not host and not wine")
 
 
-def pythons() -> None:
+def pythons() -> str:
     """The fast tests on every other Python that is here."""
     found = {version: path for version in PYTHONS if (path := other_python(version))}
     mine = f"{sys.version_info.major}.{sys.version_info.minor}"
     absent = [version for version in PYTHONS if version not in found and version != mine]
+    counts = []
     for version, path in found.items():
         if version == mine:
             continue
@@ -114,21 +130,10 @@ def pythons() -> None:
         python = venv(
             f"venv-{version}", path, "-e", ".", "pytest>=8", "hypothesis>=6", "jsonschema>=4.18", "zstandard>=0.22"
         )
-        call(
-            python,
-            "-m",
-            "pytest",
-            "-q",
-            "tests/unit",
-            "-p",
-            "no:cacheprovider",
-            "-m",
-            "not wheels and not host and not wine",
-        )
-    if absent:
-        print(f"-- not on this machine: Python {', '.join(absent)}")
-    if not [version for version in found if version != mine]:
+        counts.append(f"{version}: " + tests(python, "tests/unit", "-m", "not wheels and not host and not wine"))
+    if not counts:
         raise Skipped("no other Python from 3.10 to 3.14 on this machine")
+    return "; ".join([*counts, *(f"{version}: not on this machine" for version in absent)])
 
 
 def other_python(version: str) -> str | None:
@@ -154,11 +159,9 @@ def other_python(version: str) -> str | None:
     return None
 
 
-def wheels() -> None:
+def wheels() -> str:
     """Real wheels: a small set is downloaded; more where ARCHCOV_CORPUS names a folder with them."""
-    if not list((ROOT / "tests" / "wheels").glob("test_*.py")):
-        raise Skipped("no such tests yet")
-    call(main_python(), "-m", "pytest", "-q", "-rs", "-m", "wheels", "-p", "no:cacheprovider")
+    return tests(main_python(), "-m", "wheels")
 
 
 def wine() -> None:
@@ -172,22 +175,11 @@ def wine() -> None:
         raise Skipped(str(reason)) from reason
 
 
-def host() -> None:
+def host() -> str:
     """A real ComfyUI, where ARCHCOV_HOSTS and ARCHCOV_HOST_PYTHON name them."""
     if not os.environ.get("ARCHCOV_HOSTS") or not os.environ.get("ARCHCOV_HOST_PYTHON"):
         raise Skipped("ARCHCOV_HOSTS (ComfyUI folders) and ARCHCOV_HOST_PYTHON are not set")
-    call(main_python(), "-m", "pytest", "-q", "-rs", "-m", "host", "-p", "no:cacheprovider")
-
-
-def web() -> None:
-    """The frontend's modules: node's own test runner."""
-    tests = sorted((ROOT / "tests" / "web").glob("*.test.mjs"))
-    if not tests:
-        raise Skipped("no frontend tests yet")
-    node = shutil.which("node")
-    if node is None:
-        raise Skipped("node is not on this machine")
-    call(node, "--test", *tests)
+    return tests(main_python(), "-m", "host")
 
 
 def demo() -> None:
@@ -199,11 +191,10 @@ def demo() -> None:
     print(text.splitlines()[1])
 
 
-PARTS: dict[str, Callable[[], None]] = {
+PARTS: dict[str, Callable[[], str | None]] = {
     "lint": lint,
     "types": types,
     "demo": demo,
-    "web": web,
     "pythons": pythons,
     "wine": wine,
     "wheels": wheels,
@@ -216,8 +207,7 @@ def run(part: str) -> Outcome:
     print(f"\n== {part}", flush=True)
     started = time.monotonic()
     try:
-        PARTS[part]()
-        state, reason = "passed", ""
+        state, reason = "passed", PARTS[part]() or ""
     except Skipped as fault:
         state, reason = "skipped", str(fault)
     except subprocess.CalledProcessError as fault:
@@ -236,7 +226,7 @@ def main() -> int:
     outcomes = [run(part) for part in PARTS if part in wanted]
     print("\n== summary")
     for outcome in outcomes:
-        print(f"{outcome.state:<8} {outcome.part:<8} {outcome.seconds:6.1f} s  {outcome.reason}")
+        print(f"{outcome.state:<8} {outcome.part:<8} {outcome.seconds:6.1f} s  {outcome.detail}")
     count = {state: sum(o.state == state for o in outcomes) for state in ("passed", "failed", "skipped")}
     print(f"parts: {count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
     return 1 if count["failed"] else 0

@@ -53,7 +53,13 @@ def test_every_file_of_the_package_is_in_the_wheel(wheel: Path) -> None:
         and not name.startswith("demo/build/")
         and not name.endswith(".md")
     }
-    expected |= {"archcov/docs/rules.md", "archcov/docs/rules.zh.md", "archcov/py.typed", "archcov/cli.py", "archcov/model.py"}
+    expected |= {
+        "archcov/docs/rules.md",
+        "archcov/docs/rules.zh.md",
+        "archcov/py.typed",
+        "archcov/cli.py",
+        "archcov/model.py",
+    }
     with zipfile.ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if not name.startswith("archcov-")}
     assert expected - held == set()

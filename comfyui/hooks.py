@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..model import Cause, Diagnosis
 from ..report.banner import PREFIX
@@ -17,7 +18,9 @@ from .contained import LOG, contained
 from .diagnoses import Diagnoses
 from .explainer import Explainer
 from .patch import Patch, install
-from .tracing import NextRun
+
+if TYPE_CHECKING:
+    from .tracing import NextRun
 
 
 class Hooks:
@@ -29,7 +32,7 @@ class Hooks:
 
     def __init__(self, explainer: Explainer, diagnoses: Diagnoses, lang: Callable[[], str]) -> None:
         self._explainer, self._diagnoses, self._lang = explainer, diagnoses, lang
-        self._next_run = NextRun(explainer, diagnoses, lang)
+        self._next_run: NextRun | None = None
         self._witness: Witness | None = None
         self._in_node: dict[str, tuple[WitnessedFailure, ...]] = {}
         self.patches: list[Patch] = []
@@ -42,8 +45,12 @@ class Hooks:
             self._keep(install(execution.PromptExecutor, "handle_execution_error", self._around_handler))
         with contained("hooking into node execution"):
             self._keep(install(execution, "get_output_data", self._around_node))
-        with contained("hooking into a run"):
-            self._keep(self._next_run.install(execution))
+        if os.environ.get("ARCHCOV_TRACE") == "1":
+            with contained("hooking into a run"):
+                from .tracing import NextRun
+
+                self._next_run = NextRun(self._explainer, self._diagnoses, self._lang)
+                self._keep(self._next_run.install(execution))
 
     def undo(self) -> None:
         """Put back what was wrapped."""
@@ -82,7 +89,8 @@ class Hooks:
         """The node's call, with a look before and after."""
         witness = self._witness
         with contained("looking before a node"):
-            self._next_run.at(node)
+            if self._next_run is not None:
+                self._next_run.at(node)
             if witness is not None:
                 self._outside(witness.before(node))
         raised = True

@@ -6,6 +6,7 @@ import logging
 import queue
 import re
 import threading
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
@@ -22,6 +23,8 @@ _FALLBACK: Final = (
     "Flash Attention failed, using default SDPA",
 )
 _MAX_TEXT: Final = 20_000
+# Explaining loads the diagnosis (60 ms): the host shall start first.
+_PATIENCE_S: Final = 3.0
 
 
 class Listener(logging.Handler):
@@ -66,6 +69,7 @@ class Listener(logging.Handler):
                 self._queue.put((fallback, text))
 
     def _work(self) -> None:
+        time.sleep(_PATIENCE_S)
         while True:
             subject, text = self._queue.get()
             with contained("explaining a line of the log"):

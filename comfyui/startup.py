@@ -116,10 +116,9 @@ def event(report: Report, lang: str) -> dict[str, Any]:
 
 
 def tell(report: Report, lang: str) -> None:
-    """The banner, line by line, in the host's log."""
+    """The banner in the host's log: one record, so that no other line comes between its own."""
     fine = report.verdict.status in (Status.OK, Status.UNKNOWN)
     if fine and os.environ.get("ARCHCOV_QUIET") == "1":
         return
     level = logging.INFO if fine else logging.WARNING
-    for line in banner(report, lang).split("\n"):
-        LOG.log(level, "%s", line)
+    LOG.log(level, "%s", banner(report, lang))

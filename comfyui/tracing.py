@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
@@ -26,16 +25,16 @@ _KEPT: Final = 5  # libraries that become a diagnosis: earlier ones are not push
 
 
 class NextRun:
-    """Traces one run of the host's queue; without the switch it does nothing and wraps nothing."""
+    """Traces one run of the host's queue."""
 
     def __init__(self, explainer: Explainer, diagnoses: Diagnoses, lang: Callable[[], str]) -> None:
         self._explainer, self._diagnoses, self._lang = explainer, diagnoses, lang
-        self._wanted = os.environ.get("ARCHCOV_TRACE") == "1"
+        self._wanted = True
         self._trace: Trace | None = None
 
     def install(self, execution: ModuleType) -> Patch | None:
         """Wrap the executor's run, which enters and leaves the node calls in one thread."""
-        return install(execution.PromptExecutor, "execute", self._around_run) if self._wanted else None
+        return install(execution.PromptExecutor, "execute", self._around_run)
 
     def at(self, node: str) -> None:
         """The host begins a node."""

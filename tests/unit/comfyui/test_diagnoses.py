@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archcov.comfyui import listener as listening
 from archcov.comfyui.contained import contained
 from archcov.comfyui.diagnoses import EVENT, KEPT, Diagnoses
 from archcov.comfyui.listener import Listener
@@ -69,7 +70,8 @@ def test_only_faults_are_contained() -> None:
             raise passing
 
 
-def test_fallbacks_of_the_log_are_told_once_and_counted() -> None:
+def test_fallbacks_of_the_log_are_told_once_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listening, "_PATIENCE_S", 0)
     diagnoses = Diagnoses(None, lambda *_: None)
     listener = Listener(lambda text: explain_text(text, Context()), diagnoses, lambda: "en")
     listener.begin()

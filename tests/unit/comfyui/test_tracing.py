@@ -33,7 +33,6 @@ class Executor:
 
 
 def start(monkeypatch: pytest.MonkeyPatch, trace: Any) -> tuple[Any, tracing.NextRun]:
-    monkeypatch.setenv("ARCHCOV_TRACE", "1")
     monkeypatch.setattr(tracing, "trace", trace)
     execution = SimpleNamespace(PromptExecutor=type("PromptExecutor", (Executor,), {}))
     run = tracing.NextRun(Explainer(Startup()), Diagnoses(None, lambda *_: None), lambda: "en")

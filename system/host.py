@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..errors import UsageError
 from ..model import Host
 from .interpreter import Interpreter
-from .python_files import existing, listed
+from .python_files import existing, listed, text_of
 
 _VERSION: Final = re.compile(r"^__version__\s*=\s*[\"']([^\"']+)[\"']", re.MULTILINE)
 _PROJECT_VERSION: Final = re.compile(r"^version\s*=\s*\"([^\"]+)\"", re.MULTILINE)
@@ -34,7 +34,6 @@ _BESIDE: Final = (
 )
 _CONTAINER_MARKS: Final = ("/.dockerenv", "/run/.containerenv")
 _OWN_MARK: Final = "binaries/fatbin.py"
-_MAX_TEXT: Final = 1 << 18
 
 
 def is_comfyui(folder: Path) -> bool:
@@ -75,7 +74,7 @@ def describe(root: Path, interpreter: Interpreter, environ: Mapping[str, str]) -
 
 def _version(root: Path) -> str | None:
     for name, pattern in (("comfyui_version.py", _VERSION), ("pyproject.toml", _PROJECT_VERSION)):
-        if match := pattern.search(_text(root / name)):
+        if match := pattern.search(text_of(root / name)):
             return match[1]
     return None
 
@@ -85,7 +84,7 @@ def install_kind(root: Path, interpreter: Interpreter, environ: Mapping[str, str
     program = Path(interpreter.executable or "")
     if "python_embeded" in (program.parent.name.lower(), interpreter.prefix.name.lower()):
         return "portable"
-    marker = _text(root / _MARKER).strip().lower()
+    marker = text_of(root / _MARKER).strip().lower()
     for start, kind in _MARKED.items():
         if marker.startswith(start):
             return kind
@@ -132,7 +131,7 @@ def packs_in(folder: Path) -> tuple[Path, ...]:
 
 def _added_folders(root: Path) -> Iterator[Path]:
     """The `custom_nodes` entries of extra_model_paths.yaml; none where PyYAML is not here to read it."""
-    text = _text(root / "extra_model_paths.yaml")
+    text = text_of(root / "extra_model_paths.yaml")
     if not text:
         return
     try:
@@ -145,11 +144,3 @@ def _added_folders(root: Path) -> Iterator[Path]:
         if isinstance(section, dict) and isinstance(section.get("custom_nodes"), str):
             base = root / os.path.expandvars(os.path.expanduser(str(section.get("base_path") or "")))
             yield from (base / line.strip() for line in section["custom_nodes"].splitlines() if line.strip())
-
-
-def _text(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return file.read(_MAX_TEXT).decode("utf-8-sig", "replace")
-    except OSError:
-        return ""

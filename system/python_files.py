@@ -80,7 +80,7 @@ def _own(prefix: Path, version: str | None) -> Iterator[Path]:
 
 def _embedded(prefix: Path, pth: Path) -> Folders:
     """An embeddable Python: its path is what its `._pth` file lists, and site-packages if that imports site."""
-    text = _text(pth)
+    text = text_of(pth)
     listed_folders = list(_named_folders(prefix, text))
     own = prefix / "Lib" / "site-packages"
     if re.search(r"^\s*import\s+site\s*$", text, re.MULTILINE) and own.is_dir():
@@ -107,7 +107,7 @@ def _path_files(folder: Path) -> Iterator[Path]:
     """Folders that `.pth` files add; their import lines are code and are left alone."""
     for name in listed(folder):
         if name.endswith(".pth"):
-            yield from _named_folders(folder, _text(folder / name))
+            yield from _named_folders(folder, text_of(folder / name))
 
 
 def _named_folders(start: Path, text: str) -> Iterator[Path]:
@@ -171,7 +171,7 @@ def _with_micro(prefix: Path, told: Version) -> Version:
     if told.full is None:
         return told
     name = f"python{told.full}{'t' if told.free_threaded else ''}"
-    match = _PATCHLEVEL.search(_text(prefix / "include" / name / "patchlevel.h"))
+    match = _PATCHLEVEL.search(text_of(prefix / "include" / name / "patchlevel.h"))
     return told._replace(full=match[1]) if match else told
 
 
@@ -219,7 +219,7 @@ def program_bits(path: Path) -> int | None:
 
 def settings(path: Path) -> dict[str, str]:
     """The lines `key = value` of a pyvenv.cfg; empty where there is none."""
-    rows = (line.partition("=") for line in _text(path).splitlines())
+    rows = (line.partition("=") for line in text_of(path).splitlines())
     return {key.strip().lower(): value.strip() for key, equals, value in rows if equals}
 
 
@@ -240,7 +240,8 @@ def existing(folders: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(kept.values())
 
 
-def _text(path: Path) -> str:
+def text_of(path: Path) -> str:
+    """The beginning of a text file; "" where it cannot be read."""
     try:
         with path.open("rb") as file:
             return file.read(_MAX_TEXT).decode("utf-8-sig", "replace")

@@ -84,3 +84,14 @@ def test_what_a_trace_found_is_no_second_toast() -> None:
 @pytest.mark.skipif(NODE is None, reason="Node.js is not here")
 def test_text_of_a_node() -> None:
     assert evaluate("node_text.mjs", 'm.joined(["a", "b"]) + m.joined("c") + m.joined(undefined)') == "a\nbc"
+
+
+def test_the_example_workflow_uses_what_the_node_has() -> None:
+    from archcov.nodes.report import ArchCoverageReport
+
+    (file,) = (WEB.parent / "example_workflows").glob("*.json")
+    workflow = json.loads(file.read_text("utf-8"))
+    (node,) = [node for node in workflow["nodes"] if node["type"] == "ArchCoverageReport"]
+    assert [output["name"] for output in node["outputs"]] == list(ArchCoverageReport.RETURN_NAMES)
+    assert [entry["name"] for entry in node["inputs"]] == list(ArchCoverageReport.INPUT_TYPES()["required"])
+    assert node["widgets_values"] == [False, False]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 import os
 import threading
@@ -78,7 +77,7 @@ class Hooks:
     def _around_node(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def get_output_data(*args: Any, **kwargs: Any) -> Any:
             result = original(*args, **kwargs)  # a coroutine: nothing of the node has run yet
-            if not inspect.isawaitable(result):
+            if not hasattr(result, "__await__"):
                 return result  # another host than those known: left alone
             prompt_id, node = (*args[:2], None, None)[:2]
             return self._looked_at(result, kwargs.get("prompt_id", prompt_id), str(kwargs.get("unique_id", node)))

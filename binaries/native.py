@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import mmap
 import stat
+import sys
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -54,7 +55,7 @@ def read_native(path: Path) -> NativeCode | None:
             if not start.startswith((elf.MAGIC, pe.MAGIC)):
                 return None
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as view:
-                if hasattr(view, "madvise"):  # no read-ahead: headers lie far apart
+                if sys.platform != "win32":  # no read-ahead: headers lie far apart
                     view.madvise(mmap.MADV_RANDOM)
                 return read_view(view)
     except MalformedBinary as fault:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mmap
 import struct
+import sys
 from typing import Any, Final, NamedTuple
 
 from ..errors import MalformedBinary
@@ -73,5 +74,5 @@ def forget(view: View) -> None:
     Linux maps 64 KiB around each byte touched, up to 2 MiB where its cache holds the file in large pieces. That
     would add up to the size of the library.
     """
-    if isinstance(view, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+    if sys.platform != "win32" and isinstance(view, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         view.madvise(mmap.MADV_DONTNEED)

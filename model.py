@@ -178,6 +178,11 @@ class Gpu:
         known = self.compute_capability or self.gfx
         return None if known is None else str(known)
 
+    @property
+    def label(self) -> str:
+        """ "NVIDIA GeForce RTX 5090 (12.0)"; a card that is named by its architecture is called so once."""
+        return self.name if self.arch in (None, self.name) else f"{self.name} ({self.arch})"
+
 
 @dataclass(frozen=True, slots=True)
 class Driver:

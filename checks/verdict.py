@@ -52,7 +52,7 @@ def judge(environment: Environment, layers: Sequence[LayerResult]) -> Verdict:
         return Verdict(Status.UNKNOWN, None, Text("verdict.no_gpu"))
     if any(layer.status is Status.CRASHED for layer in layers):
         return Verdict(Status.UNKNOWN, None, Text("verdict.crashed"))
-    gpus = tuple(dict.fromkeys(f"{gpu.name} ({gpu.arch})" if gpu.arch else gpu.name for gpu in environment.gpus))
+    gpus = tuple(dict.fromkeys(gpu.label for gpu in environment.gpus))
     if environment.torch is None and not environment.libraries:
         return Verdict(Status.UNKNOWN, None, Text("verdict.nothing", gpu=gpus))
     return Verdict(Status.OK, None, Text("verdict.ok", gpu=gpus))

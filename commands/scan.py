@@ -49,7 +49,10 @@ def _tell(scan: Scan, shown: list[Library], console: Console) -> None:
     console.say(
         render(
             Text(
-                "closing.looked", libraries=len(scan.libraries), with_code=len(shown), seconds=f"{scan.elapsed_s:.2f}"
+                "closing.looked",
+                libraries=len(scan.libraries),
+                with_code=sum(isinstance(library.code, DeviceCode) for library in shown),
+                seconds=f"{scan.elapsed_s:.2f}",
             ),
             console.lang,
         )

@@ -41,7 +41,7 @@ def healthy(report: Report, lang: str) -> str:
 def heading(report: Report, lang: str) -> str:
     """Cards, driver and host in one line."""
     env = report.environment
-    cards = [f"{gpu.name} ({gpu.arch})" if gpu.arch and gpu.arch != gpu.name else gpu.name for gpu in env.gpus]
+    cards = [gpu.label for gpu in env.gpus]
     parts = [", ".join(_counted(cards)) or render(Text("heading.no_gpu"), lang)]
     if any(gpu.pretended for gpu in env.gpus):
         parts.append(render(Text("heading.pretended"), lang))

@@ -5,6 +5,7 @@ The diagnosis itself is imported when something has failed: its patterns take 40
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from ..compat.coverage import library_coverage
 from ..diagnosis.context import Context
 from ..model import Cause, Diagnosis, Environment, Gpu, Library
 from ..system.kernel_owner import KernelOwner, KernelOwners
+from ..system.loaded_libraries import loaded_libraries
 from ..system.witness import WitnessedFailure
 from .startup import Startup
 
@@ -35,7 +37,7 @@ class Explainer:
 
     def __init__(self, startup: Startup) -> None:
         self._startup = startup
-        self._owners = KernelOwners()
+        self._owners = (KernelOwners(self._lacking), KernelOwners())
         self._found: dict[str, KernelOwner] = {}
 
     def context(self) -> Context:
@@ -96,7 +98,18 @@ class Explainer:
         return tuple(Sighting(f.failure, f.kernel, self._file(f.kernel), f.place) for f in failures)
 
     def _search(self, kernels: Sequence[str]) -> None:
-        self._found.update(self._owners.find_all(kernels, self._lacks_code))
+        """First in the few loaded libraries that lack code for the card: one of them it is, and a cold disk takes long."""
+        for owners in self._owners:
+            wanted = [kernel for kernel in kernels if kernel not in self._found]
+            found = owners.find_all(wanted, self._lacks_code) if wanted else {}
+            self._found.update({kernel: owner for kernel, owner in found.items() if owner.candidates})
+
+    def _lacking(self) -> tuple[Path, ...]:
+        """The loaded libraries that miss the card, by the latest report."""
+        report = self._startup.report
+        coverage = report.coverage if report is not None else {}
+        missing = {os.path.realpath(path) for path, rows in coverage.items() if any(row.missing for row in rows)}
+        return tuple(path for path in loaded_libraries() if os.path.realpath(path) in missing)
 
     def _file(self, kernel: str | None) -> str | None:
         owner = self._found.get(kernel) if kernel else None

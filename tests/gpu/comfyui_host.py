@@ -60,9 +60,9 @@ def run(host: Host, prompts: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return told
 
 
-def look(comfyui: Path, site: list[str]) -> dict[str, Any]:
+def look(comfyui: Path, site: list[str], **switches: str) -> dict[str, Any]:
     """One start: banner, report, prompts, diagnoses."""
-    env = {"PYTHONPATH": os.pathsep.join(site)}
+    env = {"PYTHONPATH": os.pathsep.join(site), **switches}
     with (
         tempfile.TemporaryDirectory(prefix="archcov-host-") as base,
         running(comfyui, Path(base), env=env, gpu=True) as host,
@@ -85,7 +85,10 @@ def look(comfyui: Path, site: list[str]) -> dict[str, Any]:
             "gpus": report["environment"]["gpus"],
             "nodes": {**passing, **failing},
             "diagnoses": [
-                {key: row[key] for key in ("code", "cause", "culprit", "node", "source", "message", "evidence")}
+                {
+                    key: row.get(key)
+                    for key in ("code", "cause", "culprit", "node", "source", "message", "evidence", "operation")
+                }
                 for row in kept["diagnoses"]
             ],
             "faults": [line for line in host.log.splitlines() if FAULT.search(line)],
@@ -126,6 +129,29 @@ def gap_row(found: dict[str, Any]) -> dict[str, Any]:
     return {"case": "torch without this card", **found, "checks": checks, "ok": all(checks.values())}
 
 
+def traced_row(comfyui: Path, site: list[str]) -> dict[str, Any]:
+    """One failing node under ARCHCOV_TRACE=1: the operation is known too."""
+    env = {"PYTHONPATH": os.pathsep.join(site), "ARCHCOV_TRACE": "1"}
+    with (
+        tempfile.TemporaryDirectory(prefix="archcov-host-") as base,
+        running(comfyui, Path(base), env=env, gpu=True) as host,
+    ):
+        host.ask("/archcov/report")
+        nodes = run(host, {"ImageBlur": FAILING["ImageBlur"]})
+        time.sleep(3)
+        _, kept = host.ask("/archcov/diagnoses")
+        traced = [row for row in kept["diagnoses"] if row["source"] == "trace"]
+        checks = {
+            "the node fails as before": nodes["ImageBlur"]["status"] == "error",
+            "the trace tells": bool(traced),
+            "operation named": all(str(row.get("operation")).startswith("aten.") for row in traced),
+            "library named": all("libtorch_cuda" in str(row.get("library")) for row in traced),
+            "no fault of ours": not FAULT.search(host.log),
+        }
+        log = [line for line in host.log.splitlines() if "[Arch Coverage]" in line]
+        return {"case": "traced", "banner": log[:12], "traced": traced, "checks": checks, "ok": all(checks.values())}
+
+
 def without_the_card(folder: Path) -> Path:
     """A site-packages with a copy of torch whose core lost this card."""
     card = this_gpu().compute_capability
@@ -150,7 +176,9 @@ def main() -> int:
     site = [*arguments.site, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
     rows = [healthy_row(look(arguments.comfyui, site))]
     with tempfile.TemporaryDirectory(prefix="archcov-torch-") as folder:
-        rows.append(gap_row(look(arguments.comfyui, [str(without_the_card(Path(folder))), *site])))
+        gap = [str(without_the_card(Path(folder))), *site]
+        rows.append(gap_row(look(arguments.comfyui, gap)))
+        rows.append(traced_row(arguments.comfyui, gap))
     return finish("comfyui_host", arguments.out, this_gpu(), rows)
 
 

@@ -122,7 +122,7 @@ def comfyui_host(document: Row) -> Iterator[str]:
         "torch whose core library lost this card; nodes that need torch's kernels fail there, others run."
     )
     yield ""
-    for row in document["rows"]:
+    for row in document["rows"]:  # the traced start has checks only
         yield f"**{row['case']}**: " + "; ".join(
             f"{name}: {'yes' if right else '**no**'}" for name, right in row["checks"].items()
         )
@@ -133,7 +133,7 @@ def comfyui_host(document: Row) -> Iterator[str]:
         [
             (row["case"], node, told["status"], *diagnosed(row, node))
             for row in document["rows"]
-            for node, told in row["nodes"].items()
+            for node, told in row.get("nodes", {}).items()
         ],
     )
 

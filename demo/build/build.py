@@ -21,7 +21,7 @@ HERE = Path(__file__).resolve().parent
 SAMPLE = HERE.parent / "archcov_sample"
 SOURCE = HERE / "kernel.cu"
 
-# (distribution, version, {file: targets}); sm_ is machine code, compute_ is PTX.
+# (distribution, version, {file: targets}); sm_ is machine code, compute_ is PTX, of the ISA after the @.
 PACKAGES = (
     (
         "torch",
@@ -36,7 +36,7 @@ PACKAGES = (
         "xformers",
         "0.0.29.post3",
         {
-            "xformers/_C.so": "sm_60 sm_70 sm_75 sm_80 sm_90a compute_60 compute_80",
+            "xformers/_C.so": "sm_60 sm_70 sm_75 sm_80 sm_90a compute_60@8.4 compute_80@8.4",
             "xformers/_C_flashattention3.so": "sm_90a",
         },
     ),
@@ -53,12 +53,11 @@ PACKAGES = (
         "bitsandbytes",
         "0.45.5",
         {
-            "bitsandbytes/libbitsandbytes_cuda118.so": "sm_50 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_89 sm_90 compute_90",
-            "bitsandbytes/libbitsandbytes_cuda124.so": "sm_50 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_89 sm_90 compute_90",
+            "bitsandbytes/libbitsandbytes_cuda118.so": "sm_50 sm_52 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_89 sm_90 compute_90@7.8",
+            "bitsandbytes/libbitsandbytes_cuda124.so": "sm_50 sm_52 sm_60 sm_61 sm_70 sm_75 sm_80 sm_86 sm_89 sm_90 compute_90@8.4",
         },
     ),
 )
-PTX_ISA = "8.4"  # of CUDA 12.4, which made the real ones
 TORCH_VERSION = """__version__ = '2.6.0+cu124'
 debug = False
 cuda = '12.4'
@@ -76,10 +75,10 @@ def older(targets: list[str], scratch: Path, tools: argparse.Namespace) -> list[
     call([tools.nvcc, "-ptx", "-arch=compute_75", "-o", str(ptx), str(SOURCE)])
     options = []
     for target in targets:
-        kind, number = target.split("_")
-        image = scratch / f"{target}.ptx"
-        isa = PTX_ISA if kind == "compute" else "6.4"
-        text = re.sub(r"\.version [\d.]+", f".version {isa}", ptx.read_text("utf-8"))
+        name, _, isa = target.partition("@")
+        kind, number = name.split("_")
+        image = scratch / f"{name}.ptx"
+        text = re.sub(r"\.version [\d.]+", f".version {isa or '6.4'}", ptx.read_text("utf-8"))
         image.write_text(re.sub(r"\.target sm_\d+", f".target sm_{number}", text), "utf-8")
         if kind == "sm":
             call([tools.older_ptxas, f"-arch={target}", "-o", str(image.with_suffix(".cubin")), str(image)])

@@ -55,6 +55,10 @@ def test_windows_libraries_are_read() -> None:
     assert bits["distribution"] == "bitsandbytes"
     assert {row["arch"] for row in bits["images"] if row["kind"] == "sass"} >= {"75", "80", "90"}
     assert bits["coverage"][0]["fit"] == "native"
+    module = libraries["_C.pyd"]
+    assert module["format"] == "pe"
+    assert module["distribution"] == "xformers"
+    assert module["images"]
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "cp936", "ascii"])

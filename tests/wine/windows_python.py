@@ -34,6 +34,7 @@ SAMPLES: Final = ("bitsandbytes==0.45.5", "xformers==0.0.35")
 OF_THE_CHECKOUT: Final = (
     "tests/unit/test_repository.py",
     "tests/unit/test_packaging.py",
+    "tests/unit/test_demo.py",
     "tests/unit/comfyui/test_web.py",
 )
 
@@ -168,8 +169,8 @@ def _comfyui(folder: Path) -> None:
     (folder / "custom_nodes" / "节点 pack").mkdir(parents=True, exist_ok=True)
 
 
-def run(root: Path, cache: Path, python: Path) -> None:
-    """The unit tests and tests/wine/test_*.py on the Windows Python; CalledProcessError where they fail.
+def run(root: Path, cache: Path, python: Path) -> str:
+    """The unit tests and tests/wine/test_*.py on the Windows Python: their counts; CalledProcessError where they fail.
 
     Raises:
         NotHere: no Wine, or no package index.
@@ -203,10 +204,10 @@ def run(root: Path, cache: Path, python: Path) -> None:
         for line in process.stdout:
             sys.stdout.write(line.decode("utf-8", "replace").replace("\r\n", "\n"))
             sys.stdout.flush()
-    _judge(results, process.returncode)
+    return _judge(results, process.returncode)
 
 
-def _judge(results: Path, code: int) -> None:
+def _judge(results: Path, code: int) -> str:
     """By the test runner's own record: Wine does not always hand on a program's exit code."""
     if not results.is_file():
         raise subprocess.CalledProcessError(code or 1, "pytest under Wine (it wrote no results)")
@@ -214,6 +215,7 @@ def _judge(results: Path, code: int) -> None:
     print(f"-- Windows Python {VERSION} under Wine: {counts}")
     if code or int(counts["exit"]) or int(counts.get("passed", 0)) < 100:
         raise subprocess.CalledProcessError(code or 1, "pytest under Wine")
+    return f"{counts['passed']} passed, {counts.get('skipped', 0)} skipped"
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ PACKAGES = (
             "torch/lib/libtorch_cuda_linalg.so": "sm_50 sm_60 sm_70 sm_80 sm_86 sm_90",
         },
     ),
-    ("torchvision", "0.21.0+cu124", {"torchvision/_C.so": "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90"}),
+    ("torchvision", "0.21.0+cu124", {"torchvision/_C.so": "sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90 compute_50@8.4"}),
     (
         "xformers",
         "0.0.29.post3",

@@ -32,5 +32,14 @@ def test_the_lists_are_those_of_the_real_wheel(wheel: str) -> None:
         assert held(path) == {image for image in real[name]["images"] if (name, image) not in REDUCED}, name
 
 
+def test_torchvision_is_as_measured() -> None:
+    """Its wheel is not in the corpus; its header was read for the table of extensions."""
+    table = json.loads((SITE_PACKAGES.parent.parent / "knowledge" / "extension_wheels.json").read_text("utf-8"))
+    rows = [row for row in table["wheels"] if (row["extension"], row["version"]) == ("torchvision", "0.21.0")]
+    (real,) = (row for row in rows if row["file"] == "torchvision/_C.so")
+    code = {f"sm_{arch}" for arch in real["sass"]} | {f"compute_{arch} {real['isa'][0]}" for arch in real["ptx"]}
+    assert held(SITE_PACKAGES / "torchvision" / "_C.so") == code
+
+
 def test_the_sample_stays_small() -> None:
     assert sum(path.stat().st_size for path in SITE_PACKAGES.rglob("*") if path.is_file()) < 400_000

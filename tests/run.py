@@ -161,10 +161,7 @@ def other_python(version: str) -> str | None:
 
 def wheels() -> str:
     """Real wheels: a small set is downloaded; more where ARCHCOV_CORPUS names a folder with them."""
-    counts = tests(main_python(), "-m", "wheels")
-    if "passed" not in counts:
-        raise Skipped(f"no wheel at hand, and the package index gave none ({counts})")
-    return counts
+    return tests(main_python(), "-m", "wheels")
 
 
 def wine() -> str:

@@ -12,10 +12,8 @@ from typing import Final
 from .binaries.native import read_native
 from .binaries.wheel import read_wheel
 from .checks import run_layers
-from .checks.facts import Facts, Knowledge, gather
+from .checks.facts import Facts, Knowledge, gather, loader_of, switched_on
 from .checks.verdict import judge
-from .compat.rules import Loader
-from .compat.tables import isa_ceiling
 from .errors import ArchcovError, UsageError
 from .knowledge.extensions import extension_for
 from .knowledge.nvidia_libraries import is_nvidia_library
@@ -35,8 +33,6 @@ from .model import (
 from .system.libraries import native_libraries, owner_of
 
 Progress = Callable[[str, int, int], None]  # what, done, total (bytes)
-
-_SUFFIXES: Final = (".so", ".pyd", ".dll")
 
 
 def _by_design(library: Library) -> bool:
@@ -121,6 +117,8 @@ def scan_paths(
             raise UsageError(f"{path}: no such file or folder")
         for library in _read(path, skipped, progress):
             libraries[str(library.path)] = library
+            if isinstance(library.code, Unreadable):
+                skipped.append((str(library.path), library.code.reason))
     environment = Environment(
         OperatingSystem("unknown"),
         Python(None),
@@ -129,24 +127,21 @@ def scan_paths(
         libraries=tuple(libraries.values()),
         switches=switches or {},
     )
-    facts = gather(environment, KNOWLEDGE, _loader(driver, switches or {}))
-    return Scan(environment.libraries, facts, tuple(skipped), time.perf_counter() - started)
-
-
-def _loader(driver: Driver | None, switches: dict[str, str]) -> Loader:
-    return Loader(
-        isa_ceiling=isa_ceiling(driver.cuda if driver else None),
-        force_ptx=switches.get("CUDA_FORCE_PTX_JIT") == "1",
-        disable_ptx=switches.get("CUDA_DISABLE_PTX_JIT") == "1",
+    loader = replace(
+        loader_of(environment),
+        force_ptx=switched_on(environment, "CUDA_FORCE_PTX_JIT"),
+        disable_ptx=switched_on(environment, "CUDA_DISABLE_PTX_JIT"),
     )
+    facts = gather(environment, KNOWLEDGE, loader)
+    return Scan(environment.libraries, facts, tuple(skipped), time.perf_counter() - started)
 
 
 def _read(path: Path, skipped: list[tuple[str, str]], progress: Progress | None) -> Iterator[Library]:
     if path.is_dir():
-        yield from _keep(_folder(path, skipped, progress), skipped)
+        yield from _folder(path, skipped, progress)
     elif path.suffix.lower() == ".whl":
         try:
-            yield from _keep(read_wheel(path, progress), skipped)
+            yield from read_wheel(path, progress)
         except ArchcovError as fault:
             skipped.append((str(path), str(fault)))
     else:
@@ -154,7 +149,7 @@ def _read(path: Path, skipped: list[tuple[str, str]], progress: Progress | None)
         if library is None:
             skipped.append((str(path), "neither an ELF nor a PE file"))
         else:
-            yield from _keep([library], skipped)
+            yield library
 
 
 def _folder(path: Path, skipped: list[tuple[str, str]], progress: Progress | None) -> Iterator[Library]:
@@ -169,11 +164,3 @@ def _file(path: Path) -> Library | None:
         return None
     distribution, version, relative = owner_of(path)
     return Library(path, native.format, native.code, distribution, version, relative=relative, needed=native.needed)
-
-
-def _keep(libraries: Iterator[Library] | list[Library], skipped: list[tuple[str, str]]) -> Iterator[Library]:
-    """Leave libraries without device code out of the list of results; note those that could not be read."""
-    for library in libraries:
-        if isinstance(library.code, Unreadable):
-            skipped.append((str(library.path), library.code.reason))
-        yield library

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from ..knowledge.torch_builds import companion_versions, release
+from ..knowledge.torch_builds import COMPANIONS, companion_versions, release
 from ..model import Basis, Finding, Fix, Severity, Subject, Text
 from ..names import Version, parsed
 from .facts import Facts
 
 FW007 = "FW007"  # a companion of another build
-
-COMPANIONS: Final = ("torchvision", "torchaudio")
 
 
 def companion_findings(facts: Facts) -> Iterator[Finding]:

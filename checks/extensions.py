@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from ..compat.coverage import FITS
 from ..knowledge.extensions import Extension, extension_for
+from ..knowledge.torch_builds import COMPANIONS
 from ..model import (
     Basis,
     Confidence,
@@ -27,7 +28,6 @@ from ..model import (
     Unreadable,
     Vendor,
 )
-from .companions import COMPANIONS
 from .facts import Facts, switched_on
 from .framework import held, needs_driver
 

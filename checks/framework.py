@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from ..compat.coverage import arch_names, library_coverage
-from ..compat.rules import Loader
+from ..compat.coverage import FITS, arch_names, library_coverage
 from ..compat.tables import cuda_for_isa, toolkit_serves
 from ..knowledge.torch_libraries import torch_library_use
 from ..model import (
@@ -47,7 +47,7 @@ def check(facts: Facts) -> LayerResult:
     torch = facts.environment.torch
     if torch is None:
         return _absent(facts)
-    findings = (*_build_kind(facts, torch), *_core(facts, torch), *_beside(facts), *companion_findings(facts))
+    findings = (*_build_kind(facts, torch), *_core(facts, torch), *_beside(facts, torch), *companion_findings(facts))
     return LayerResult(Layer.FRAMEWORK, findings, headline=_headline(facts, torch))
 
 
@@ -64,7 +64,7 @@ def _headline(facts: Facts, torch: TorchBuild) -> Text:
     served = tuple(
         gpu.arch or gpu.name
         for gpu in facts.gpus
-        if facts.core and all(facts.on(lib, gpu).fit in (Fit.NATIVE, Fit.JIT) for lib in facts.core)
+        if facts.core and all(facts.on(lib, gpu).fit in FITS for lib in facts.core)
     )
     return Text("framework.covers" if served else "framework.torch", torch=torch.version, arch=served)
 
@@ -174,13 +174,14 @@ def _jit_only(facts: Facts, torch: TorchBuild, gpu: Gpu) -> Iterator[Finding]:
     if core is None:
         return
     off = switched_on(facts.environment, "CUDA_DISABLE_PTX_JIT")
+    driver = needs_driver(core)
     yield Finding(
         FW002,
         Severity.ERROR if off else Severity.INFO,
         Text("FW002.off" if off else "FW002.message", torch=torch.version, arch=gpu.arch or ""),
         _subject(torch, core),
         gpu=gpu.arch,
-        evidence=(needs_driver(core),) if needs_driver(core) else (),  # type: ignore[arg-type]
+        evidence=(driver,) if driver else (),
         fixes=(Fix(Text("FW002.off_fix" if off else "FW002.fix"), Text("FW002.why")),),
     )
 
@@ -197,8 +198,7 @@ def needs_driver(library: Library) -> Text | None:
 def _switch_defeats(facts: Facts, torch: TorchBuild, gpu: Gpu) -> Iterator[Finding]:
     if not switched_on(facts.environment, "CUDA_FORCE_PTX_JIT"):
         return
-    loader = loader_of(facts.environment)
-    forced = Loader(isa_ceiling=loader.isa_ceiling, force_ptx=True, toolkit=loader.toolkit)
+    forced = replace(loader_of(facts.environment), force_ptx=True)
     if all(library_coverage(lib, gpu, forced).fit is Fit.JIT for lib in facts.core):
         return
     yield Finding(
@@ -243,7 +243,7 @@ def _preview(facts: Facts, torch: TorchBuild) -> Iterator[Finding]:
         )
 
 
-def _beside(facts: Facts) -> Iterator[Finding]:
+def _beside(facts: Facts, torch: TorchBuild) -> Iterator[Finding]:
     """torch's other libraries, and the core where only part of it has the card."""
     for library in facts.with_code("torch"):
         assert isinstance(library.code, DeviceCode)
@@ -262,7 +262,7 @@ def _beside(facts: Facts) -> Iterator[Finding]:
                     missing=coverage.missing,
                     containers=library.code.count,
                 ),
-                _subject(facts.environment.torch, library) if facts.environment.torch else Subject("torch"),
+                _subject(torch, library),
                 gpu=gpu.arch,
                 evidence=(
                     Text("library.holds", file=library.path.name, held=held(library.code)),

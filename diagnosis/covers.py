@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
-from ..compat.coverage import library_coverage
+from ..checks.facts import loader_of
+from ..compat.coverage import FITS, library_coverage
 from ..knowledge.nvidia_libraries import is_nvidia_library
 from ..model import Coverage, DeviceCode, Environment, Fit, Gpu, Library
-from .torch_fit import loader_of
 
-FITS: Final = frozenset({Fit.NATIVE, Fit.JIT})
 _NO_GAP: Final = FITS | {Fit.SPECIALISED}
 
 

@@ -15,10 +15,11 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Final
 
+from ..compat.coverage import FITS
 from ..model import Basis, Culprit, Environment, Fit, Text
 from . import owners
 from .case import Case
-from .covers import FITS, Covers, read_covers
+from .covers import Covers, read_covers
 from .frames import Frame, Stack, stacks_near
 from .kernels import short_kernel
 from .reading import Attribution, Reading

@@ -12,13 +12,14 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from ..compat.flags import flag_images
 from ..compat.rules import best, fit_image
 from ..knowledge.torch_builds import Build, builds
 from ..model import Cause, Direction, Fit, Fix, Gpu, Text, Vendor
 from ..names import Version
 from ..repair.builds import switch_fix
 from .case import Case
-from .torch_fit import listed_images, torch_version
+from .torch_fit import torch_version
 
 _SIDE: Final = {Direction.GPU_TOO_NEW: "new", Direction.GPU_TOO_OLD: "old"}
 
@@ -71,8 +72,7 @@ def _holds(build: Build, gpu: Gpu, system: str | None) -> bool:
     if system is not None and build.os != system:
         return False
     return (
-        best([fit_image(image, gpu) for image in listed_images((*(build.sass or ()), *(build.ptx or ())))])
-        is Fit.NATIVE
+        best([fit_image(image, gpu) for image in flag_images((*(build.sass or ()), *(build.ptx or ())))]) is Fit.NATIVE
     )
 
 

@@ -9,9 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from ..compat.flags import images_in
 from ..errors import ArchcovError
 from ..knowledge.gpus import resolve
-from ..model import Arch, ComputeCapability, Environment, GfxTarget, Gpu, Image, Kind, Vendor
+from ..model import ComputeCapability, Environment, GfxTarget, Gpu, Image, Vendor
 
 _CARD_END: Final = (
     r"(?=\s*$| : | - \*\*| \*\*| - Type| with CUDA| which is|, compute| \(| VRAM| pytorch| Using| Python| Set | Total"
@@ -43,7 +44,6 @@ _TORCH: Final = re.compile(
 _ARCH_LIST: Final = re.compile(
     r"(?:supports CUDA capabilities |get_arch_list\(\)[^\[]{0,60}\[|\[(?='sm_))((?:'?(?:sm|compute)_\w{2,5}'?[, ]{0,2}){1,40})"
 )
-_LISTED: Final = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 _RANGE: Final = re.compile(r"Minimum and Maximum cuda capability.{0,500}?\((\d{1,2}\.\d)\) - \((\d{1,2}\.\d)\)")
 _RULE: Final = re.compile(
     r"(\d{1,2}\.\d) which supports hardware CC >=(\d{1,2}\.\d),<(\d{1,2}\.\d)(?: except \{([\d., ]{1,40})\})?"
@@ -169,10 +169,7 @@ def _images(flat: str) -> tuple[Image, ...]:
     match = _ARCH_LIST.search(flat)
     if match is None:
         return ()
-    return tuple(
-        Image(Kind.SASS if kind == "sm" else Kind.PTX, Arch(int(number), suffix))
-        for kind, number, suffix in _LISTED.findall(match[1])
-    )
+    return images_in(match[1])
 
 
 def _rules(flat: str) -> tuple[TorchRule, ...]:
@@ -195,10 +192,7 @@ def images_of(environment: Environment) -> tuple[Image, ...]:
     """torch's build list as a saved report states it."""
     if environment.torch is None:
         return ()
-    listed = _LISTED.findall(" ".join(environment.torch.arch_list))
-    return tuple(
-        Image(Kind.SASS if kind == "sm" else Kind.PTX, Arch(int(number), suffix)) for kind, number, suffix in listed
-    )
+    return images_in(" ".join(environment.torch.arch_list))
 
 
 def gpu_named(name: str) -> Gpu | None:

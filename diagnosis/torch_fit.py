@@ -10,18 +10,18 @@ import re
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from ..checks.facts import is_core, loader_of
 from ..compat.coverage import direction as direction_of
 from ..compat.coverage import library_coverage
+from ..compat.flags import flag_images
 from ..compat.rules import Loader, best, fit_image
-from ..compat.tables import Version, isa_ceiling, tables
+from ..compat.tables import Version, tables, toolkit_serves
 from ..knowledge.torch_builds import builds
-from ..model import Arch, Direction, Environment, Fit, GfxTarget, Gpu, Image, Kind, Library, Text, Vendor
+from ..model import Direction, Environment, Fit, GfxTarget, Gpu, Image, Kind, Text, Vendor
 from .context import Context
 from .stated import Stated, images_of
 
 _VERSION: Final = re.compile(r"(\d+\.\d+(?:\.\d+)?)(?P<pre>[\w.]*?)(?:\+(?P<tag>cu\d{2,3}|rocm[\d.]*\d|cpu|xpu).*)?$")
-_CORE: Final = re.compile(r"(?:lib)?torch_(?:cuda(?:_cu|_cpp)?|hip)\.", re.IGNORECASE)
-_LISTED: Final = re.compile(r"(sm|compute)_(\d{2,3})([af]?)")
 
 
 class TorchFit(NamedTuple):
@@ -62,21 +62,9 @@ def torch_version(context: Context, stated: Stated) -> str | None:
     return stated.torch
 
 
-def loader_of(environment: Environment) -> Loader:
-    """What the driver of this environment takes, its switches left out."""
-    cuda = environment.driver.cuda if environment.driver else None
-    torch = environment.torch
-    toolkit = _toolkit(torch.cuda.replace(".", "")) if torch is not None and torch.cuda else None
-    return Loader(isa_ceiling=isa_ceiling(cuda), toolkit=toolkit)
-
-
-def _core(environment: Environment) -> Iterable[Library]:
-    return (library for library in environment.owned_by("torch") if _CORE.match(library.path.name))
-
-
 def _from_binaries(gpu: Gpu, environment: Environment) -> TorchFit | None:
     loader = loader_of(environment)
-    for library in _core(environment):
+    for library in filter(is_core, environment.libraries):
         coverage = library_coverage(library, gpu, loader)
         if coverage.fit is not Fit.UNKNOWN:
             why = Text("diagnosis.evidence.torch_binary", file=library.path.name)
@@ -126,8 +114,7 @@ def _from_table(version: str, release: str, tag: str | None, gpu: Gpu, system: s
     toolkit = _toolkit(tag[2:]) if tag else None
     why = Text("diagnosis.evidence.torch_table", version=version)
     fits = [
-        _from_images(listed_images((*(b.sass or ()), *(b.ptx or ()))), gpu, why, Loader(toolkit=toolkit))
-        for b in chosen
+        _from_images(flag_images((*(b.sass or ()), *(b.ptx or ()))), gpu, why, Loader(toolkit=toolkit)) for b in chosen
     ]
     kinds = [f.fit for f in fits]
     if Fit.NATIVE in kinds:
@@ -167,14 +154,6 @@ def _generation(processor: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def listed_images(names: Iterable[str]) -> tuple[Image, ...]:
-    """Images from names such as `sm_90a`, `compute_120`."""
-    return tuple(
-        Image(Kind.SASS if kind == "sm" else Kind.PTX, Arch(int(number), suffix))
-        for kind, number, suffix in _LISTED.findall(" ".join(names))
-    )
-
-
 def _on_arm_only(gpu: Gpu) -> bool:
     """Whether the card is part of an Arm system: Jetson, Thor, GB10."""
     return is_tegra(gpu) or (gpu.compute_capability is not None and gpu.compute_capability.number in _ARM_ONLY)
@@ -191,16 +170,9 @@ def _toolkit(digits: str) -> Version | None:
 
 
 def _toolkit_knows(toolkit: Version, gpu: Gpu) -> bool:
-    """Whether a toolkit can compile code that runs on the card, machine code or PTX of an older one."""
+    """Whether a toolkit can compile code that runs on the card; doubt counts for it."""
     capability = gpu.compute_capability
-    if capability is None:
-        return True
-    same_major = [
-        span
-        for number, span in tables().toolkits.items()
-        if number // 10 == capability.major and number <= capability.number
-    ]
-    return not same_major or any(first <= toolkit and (last is None or toolkit <= last) for first, last in same_major)
+    return capability is None or toolkit_serves(capability, "{}.{}".format(*toolkit)) is not False
 
 
 def _toolkit_direction(toolkit: Version, gpu: Gpu) -> Direction | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
+from ..checks.facts import loader_of
 from ..compat.coverage import library_coverage
 from ..model import Basis, Cause, Culprit, Diagnosis, Direction, Environment, Gpu, Text
 from .case import Case, build_case
@@ -22,7 +23,6 @@ from .driver_lines import DriverFailure
 from .kernels import short_kernel
 from .owners import of_kernel
 from .reading import Attribution, Reading
-from .torch_fit import loader_of
 from .translate import diagnosis
 
 

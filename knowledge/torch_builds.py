@@ -13,6 +13,9 @@ from .drivers import minimum_driver, paired_driver
 _INDEX: Final = "https://download.pytorch.org/whl/"
 
 
+COMPANIONS: Final = ("torchvision", "torchaudio")  # made beside torch and switched with it
+
+
 @dataclass(frozen=True, slots=True)
 class Build:
     """One published build of a torch release.

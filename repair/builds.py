@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ..compat.coverage import FITS
+from ..compat.flags import flag_images
 from ..compat.rules import Loader, best, fit_image
 from ..compat.tables import isa_ceiling, parse_version
 from ..knowledge import drivers
-from ..knowledge.torch_builds import Build, builds, companion_versions
-from ..model import Arch, Environment, Fit, Fix, GfxTarget, Gpu, Image, Kind, Text
+from ..knowledge.torch_builds import COMPANIONS, Build, builds, companion_versions
+from ..model import Environment, Fit, Fix, Gpu, Text
 from ..names import Version, parsed
 
 INDEX: Final = "https://download.pytorch.org/whl/"
-_COMPANIONS: Final = ("torchvision", "torchaudio")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +41,7 @@ def suitable_builds(env: Environment, gpus: Sequence[Gpu], *, any_python: bool =
     The installed build is none of them: whoever asks has found it lacking.
     """
     judged = candidates(env, gpus, any_python=any_python)
-    good = [
-        c for c in judged if c.refused is None and c.fit in (Fit.NATIVE, Fit.JIT) and not _is_installed(c.build, env)
-    ]
+    good = [c for c in judged if c.refused is None and c.fit in FITS and not _is_installed(c.build, env)]
     return tuple(c.build for c in sorted(good, key=lambda c: (c.fit is Fit.JIT, *_change(c.build, env))))
 
 
@@ -67,19 +66,12 @@ def build_fit(build: Build, gpu: Gpu, env: Environment) -> Fit:
     cuda = env.driver.cuda if env.driver else None
     loader = Loader(isa_ceiling=isa_ceiling(cuda), toolkit=parse_version(build.toolkit) if build.toolkit else None)
     if build.hip and gpu.gfx is not None:
-        images = [Image(Kind.HIP, GfxTarget.parse(target)) for target in build.hip]
+        images = flag_images(build.hip)
     elif build.sass is None or gpu.compute_capability is None:
         return Fit.UNKNOWN if gpu.arch is None else Fit.MISSING
     else:
-        images = [_image(Kind.SASS, flag) for flag in build.sass] + [_image(Kind.PTX, flag) for flag in build.ptx or ()]
+        images = flag_images((*build.sass, *(build.ptx or ())))
     return best([fit_image(image, gpu, loader) for image in images])
-
-
-def _image(kind: Kind, flag: str) -> Image:
-    """`sm_90a`, `compute_120`, `90a`."""
-    name = flag.rpartition("_")[2]
-    digits = name.rstrip("af")
-    return Image(kind, Arch(int(digits), name[len(digits) :]))
 
 
 def _refusal(build: Build, env: Environment, fit: Fit, *, any_python: bool) -> Text | None:
@@ -135,7 +127,7 @@ def switch_fix(env: Environment, gpus: Sequence[Gpu]) -> Fix | None:
         return None
     build = found[0]
     packages = {"torch": build.torch}
-    for name in _COMPANIONS:
+    for name in COMPANIONS:
         versions = companion_versions(build.torch, name)
         if versions:
             packages[name] = versions[0]

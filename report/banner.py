@@ -88,9 +88,14 @@ def _next_step(report: Report, lang: str) -> Iterator[str]:
     if finding is None:
         return
     for fix in finding.fixes:
-        yield f"  → {render(fix.title, lang)}"
-        if fix.command:
-            yield f"    {shell_line(fix)}"
+        yield from fix_lines(fix, lang, arrow="  → ", command="    ")
+
+
+def fix_lines(fix: Fix, lang: str, *, arrow: str, command: str) -> Iterator[str]:
+    """What to do, behind `arrow`, and its command, behind `command`."""
+    yield f"{arrow}{render(fix.title, lang)}"
+    if fix.command:
+        yield f"{command}{shell_line(fix)}"
 
 
 def shell_line(fix: Fix) -> str:

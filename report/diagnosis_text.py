@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..model import Culprit, Diagnosis, Direction, Text
-from .banner import shell_line
+from .banner import fix_lines
 from .json_out import SCHEMA, fix_json
 from .words import render
 
@@ -16,9 +16,7 @@ def short(diagnosis: Diagnosis, lang: str = "en") -> str:
     """The few lines that stand above an original error: what, who, what to do."""
     lines = [f"{diagnosis.code} {render(diagnosis.message, lang)}", *_where(diagnosis.culprit, lang)]
     for fix in diagnosis.fixes[:1]:
-        lines.append(f"→ {render(fix.title, lang)}")
-        if fix.command:
-            lines.append(f"  {shell_line(fix)}")
+        lines += fix_lines(fix, lang, arrow="→ ", command="  ")
     return "\n".join(lines)
 
 
@@ -42,9 +40,7 @@ def long(diagnosis: Diagnosis, lang: str = "en") -> str:
         names = tuple(candidate.distribution or candidate.file or "?" for candidate in diagnosis.candidates)
         lines.append(f"    {render(Text('diagnosis.candidates', names=names), lang)}")
     for fix in diagnosis.fixes:
-        lines.append(f"  → {render(fix.title, lang)}")
-        if fix.command:
-            lines.append(f"      {shell_line(fix)}")
+        lines += fix_lines(fix, lang, arrow="  → ", command="      ")
         lines.append(f"    {render(fix.why, lang)}")
     return "\n".join(lines)
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, Final
 
+from ..compat.flags import flag_images
 from ..errors import UsageError
 from ..model import (
     Arch,
@@ -37,7 +38,6 @@ from ..model import (
 )
 from ..names import canonical_name
 
-_FLAG: Final = re.compile(r"(sm|compute)_(\d+)([af]?)")
 _MAX_BYTES: Final = 64 * 1024 * 1024  # a report of 1,000 libraries is under 2 MB
 
 
@@ -198,12 +198,7 @@ def _image(item: Mapping[str, Any]) -> Image:
 
 def _stand_in(torch: TorchBuild | None) -> tuple[Library, ...]:
     """torch's arch list in place of the binaries."""
-    images = []
-    for flag in torch.arch_list if torch else ():
-        if match := _FLAG.fullmatch(flag):
-            images.append(Image(Kind.SASS if match[1] == "sm" else Kind.PTX, Arch(int(match[2]), match[3])))
-        elif flag.startswith("gfx"):
-            images.append(Image(Kind.HIP, GfxTarget.parse(flag)))
+    images = flag_images(torch.arch_list if torch else ())
     if torch is None or not images:
         return ()
     name = "libtorch_hip.so" if torch.hip else "libtorch_cuda.so"

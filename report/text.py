@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from ..compat.coverage import arch_names
 from ..model import Coverage, DeviceCode, Finding, Fit, Kind, Library, Report, Severity, Text, Unreadable
-from .banner import banner, shell_line, worst_first
+from .banner import banner, fix_lines, worst_first
 from .words import render
 
 
@@ -47,9 +47,7 @@ def _finding(finding: Finding, lang: str, *, primary: bool) -> Iterator[str]:
         yield from (f"    {render(fix.why, lang)}" for fix in finding.fixes)
         return
     for fix in finding.fixes:
-        yield f"  → {render(fix.title, lang)}"
-        if fix.command:
-            yield f"      {shell_line(fix)}"
+        yield from fix_lines(fix, lang, arrow="  → ", command="      ")
         yield f"    {render(fix.why, lang)}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+import zipfile
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -166,6 +167,13 @@ def test_scan_of_what_is_no_library(run, tmp_path: Path) -> None:
     assert code == 3
     assert document["libraries"] == []
     assert document["skipped"][0]["path"].endswith("notes.txt")
+
+
+def test_a_damaged_library_of_a_wheel_in_a_folder_is_told_once(run, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "pack-1.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("pack/_C.so", b"\x7fELF\x02\x01")
+    document = json.loads(run("scan", tmp_path, "--json")[1])
+    assert [Path(row["path"]).name for row in document["skipped"]] == ["_C.so"]
 
 
 def test_the_switches_count_for_a_scan(run, monkeypatch: pytest.MonkeyPatch) -> None:
